@@ -180,6 +180,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         (
             "box",
             "date",
+            "face",
             "generator",
             "items",
             "lists",

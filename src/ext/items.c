@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "ext/compat.h"
+#include "ext/face.h"
 #include "ext/lists.h"
 #include "ext/typed_items.h"
 #include "rt/fns.h"
@@ -94,6 +95,11 @@ const tr_ty *tr_items_join(tr_tytab *t, const tr_ty *a, const tr_ty *b) {
     if (a->kind == TR_TY_DICT && b->kind == TR_TY_DICT) {
         const tr_ty *k = join_sets(t, a->items[0], b->items[0]), *v = join_lists(t, a->items[1], b->items[1]);
         return k && v ? tr_ty_dict_of(t, k, v) : NULL;
+    }
+    if ((a->kind == TR_TY_FACED || a->kind == TR_TY_FROZEN) && b->kind == a->kind && b->sub == a->sub &&
+        a->n == 1) {
+        const tr_ty *of = tr_items_join(t, a->items[0], b->items[0]);
+        return of ? tr_ty_of(t, (tr_tyk)a->kind, a->sub, 1, &of) : NULL;
     }
     if (a->kind == TR_TY_TUPLE && b->kind == TR_TY_TUPLE && a->n == b->n && tr_ty_like(t, a, b->items) == b &&
         (tr_ty_has_lists(a) || tr_ty_has_lists(b)))
@@ -183,10 +189,6 @@ bool tr_items_fit(tr_state *st, PyObject *tuple, const tr_ty *item) {
     return PyTuple_GET_SIZE(tuple) == 0 || (all && tr_items_join(st->types, item, all) == item);
 }
 
-PyObject *tr_items_of_table(PyObject *o) {
-    return PyDict_CheckExact(o) ? PyDict_Items(o) : PySequence_List(o);
-}
-
 /* The type of a dict, or a set, with such items. */
 static const tr_ty *table_type(tr_state *st, PyObject *items, bool dict, unsigned lists) {
     Py_ssize_t n = PyList_GET_SIZE(items), i;
@@ -202,14 +204,16 @@ static const tr_ty *table_type(tr_state *st, PyObject *items, bool dict, unsigne
 }
 
 const tr_ty *tr_items_table_of(tr_state *st, PyObject *o, unsigned lists) {
-    PyObject *items = tr_items_of_table(o);
-    const tr_ty *r = items ? table_type(st, items, PyDict_CheckExact(o), lists) : NULL;
+    PyObject *items = tr_face_items(o);
+    const tr_ty *r = items ? table_type(st, items, tr_face_is_dict(o), lists) : NULL;
+    r = r ? tr_face_type(st, o, r) : NULL;
     Py_XDECREF(items);
     PyErr_Clear();
     return r;
 }
 
 bool tr_items_fit_table(tr_state *st, PyObject *items, const tr_ty *ty) {
+    ty = tr_face_plain(ty);
     const tr_ty *is = table_type(st, items, ty->kind == TR_TY_DICT, 1);
     return is && tr_items_join(st->types, ty, is) == ty;
 }
@@ -235,7 +239,20 @@ int tr_items_cost(tr_tytab *t, const tr_ty *from, const tr_ty *to) {
     return tr_ty_accept(from, to);
 }
 
-const tr_shape *tr_items_shape(const tr_ty *item) {
+/* Of keys that no class of the runtime's is for: by its name, as code has it. */
+static const tr_shape *named_shape(const tr_ty *key, uint32_t size, unsigned n, const uint32_t *at) {
+    tr_sb name;
+    tr_sb_init(&name);
+    tr_sb_printf(&name, TR_SHAPE_NAME "_%u", size);
+    for (unsigned k = 0; k < n; k++)
+        tr_sb_printf(&name, "_%u", at[k]);
+    tr_ty_key_words(key, &name);
+    const tr_shape *s = name.oom ? NULL : tr_rt_shape_named(name.d);
+    tr_sb_fini(&name);
+    return s;
+}
+
+const tr_shape *tr_items_shape(const tr_ty *item, bool keys) {
     uint32_t few[64], *at = few;
     unsigned np = tr_ty_nparts(item), n = tr_ty_owners(item, NULL);
     if (np + n > 64 && !(at = PyMem_New(uint32_t, np + n)))
@@ -244,7 +261,8 @@ const tr_shape *tr_items_shape(const tr_ty *item) {
     tr_ty_owners(item, own);
     for (unsigned k = 0; k < n; k++)
         own[k] = at[own[k]];
-    const tr_shape *s = tr_rt_shape(size, n, own);
+    const tr_shape *s = keys && tr_ty_key_class(item) == TR_KEYS_ANY ? named_shape(item, size, n, own)
+                                                                     : tr_rt_shape(size, n, own);
     if (at != few)
         PyMem_Free(at);
     return s;
@@ -279,20 +297,21 @@ bool tr_items_fill(const tr_unboxer *u, PyObject *tuple, const tr_ty *item, cons
     return ok;
 }
 
-/* What the runtime has for each class of keys: a macro's argument gets the class and a key's parts.
- * Strings are borrowed, as arguments are. */
-#define BY_CLASS(key, DO)                                                                                  \
-    switch ((tr_tyk)(key)->kind) {                                                                         \
-    case TR_TY_BOOL: DO(bool, k[0].b); break;                                                              \
-    case TR_TY_F64: DO(f64, k[0].f); break;                                                                \
-    case TR_TY_C128: DO(c128, k[0].f, k[1].f); break;                                                      \
-    case TR_TY_STRING: DO(str, k[0].p, k[1].p, k[2].i); break;                                             \
-    case TR_TY_TUPLE: DO(2i64, k[0].u, k[1].u); break;                                                     \
-    default: assert(((key)->kind == TR_TY_I64 || (key)->kind == TR_TY_U64) && "a class"); DO(i64, k[0].u); \
+/* What the runtime has for each class of keys whose parts are an entry's arguments: a macro's argument gets the
+ * class and a key's parts. Strings are borrowed, as arguments are. */
+#define BY_CLASS(key, DO)                                              \
+    switch (tr_ty_key_class(key)) {                                    \
+    case TR_KEYS_BOOL: DO(bool, k[0].b); break;                        \
+    case TR_KEYS_I64: DO(i64, k[0].u); break;                          \
+    case TR_KEYS_F64: DO(f64, k[0].f); break;                          \
+    case TR_KEYS_C128: DO(c128, k[0].f, k[1].f); break;                \
+    case TR_KEYS_2I64: DO(2i64, k[0].u, k[1].u); break;                \
+    case TR_KEYS_STRING: DO(str, k[0].p, k[1].p, k[2].i); break;       \
+    case TR_KEYS_ANY: assert(!"keys that lie in memory"); break;       \
     }
 
 int64_t tr_items_find(const tr_ty *key, const tr_slot *k, const void *t) {
-    int64_t e;
+    int64_t e = -1;
 #define FIND(cls, ...) e = tr_rt_dict_find_##cls(t, __VA_ARGS__)
     BY_CLASS(key, FIND)
     return e;
@@ -312,16 +331,32 @@ void tr_items_leave(const tr_ty *key, tr_frame *f, void *t, int64_t e, void *val
     BY_CLASS(key, LEAVE)
 }
 
+/* The entry of a key, which is made where there is none; -1 without memory. */
+static int64_t enter(const tr_items *key, void *t, void *values) {
+    char few[256], *lies = few;
+    if (tr_ty_key_class(key->item) != TR_KEYS_ANY)
+        return tr_items_enter_key(key->item, key->parts, t, values);
+    if (key->size > sizeof few && !(lies = PyMem_Malloc(key->size)))
+        return -1;
+    tr_items_store(key, lies);
+    int64_t e = tr_rt_dict_find_any(t, lies);
+    e = e < 0 ? tr_rt_dict_enter_any(t, lies, values) : e;
+    if (lies != few)
+        PyMem_Free(lies);
+    return e;
+}
+
 /* One key, and its value. */
 static bool enter_one(const tr_unboxer *u, PyObject *k, PyObject *v, tr_items *key, tr_items *value,
                       void *table, void *values) {
     tr_slot *at = key->parts, *to = value->parts;
+    memset(key->parts, 0, key->n * sizeof *key->parts);
     if (!tr_value_unbox(u, k, key->item, &at))
         return false;
     memset(value->parts, 0, value->n * sizeof *value->parts);
     if (v && !tr_value_unbox(u, v, value->item, &to))
         return false;
-    int64_t e = tr_items_enter_key(key->item, key->parts, table, values);
+    int64_t e = enter(key, table, values);
     if (e < 0) {
         PyErr_NoMemory();
         return false;
@@ -391,6 +426,8 @@ bool tr_items_same(const tr_held *h, PyObject *o, const tr_ty *ty, const tr_slot
     case TR_TY_DATES: return same_array(o, ty->items[0], x);
     case TR_TY_LIST:
     case TR_TY_SET:
+    case TR_TY_FACED:
+    case TR_TY_FROZEN:
     case TR_TY_DICT: return tr_held_find(h, x[0].p) == o;
     default: return tr_ty_is_scalar(ty) && tr_lists_is(h->st, o, ty, x);
     }

@@ -44,11 +44,9 @@ int64_t tr_items_enter_key(const tr_ty *key, const tr_slot *k, void *table, void
 /* Takes an entry out, which is there. */
 void tr_items_leave(const tr_ty *key, tr_frame *f, void *table, int64_t e, void *values);
 /* How the items of a list lie, and what of them is counted; NULL without memory. */
-const tr_shape *tr_items_shape(const tr_ty *item);
+const tr_shape *tr_items_shape(const tr_ty *item, bool keys);
 
-/* A dict or a set as a list of its items, pairs or keys. New reference. */
-PyObject *tr_items_of_table(PyObject *o);
-/* Keys, and values where there are any, of such a list are those of a dict or a set of type `ty`. */
+/* Keys, and values where there are any, of a list of such are those of a dict or a set of type `ty`. */
 bool tr_items_fit_table(tr_state *st, PyObject *items, const tr_ty *ty);
 /* Enters such items into a table, which is empty, and values (NULL: a set). False with an exception. */
 bool tr_items_enter(const tr_unboxer *u, PyObject *items, const tr_ty *ty, void *table, void *values);

@@ -18,6 +18,7 @@
 #include "ext/check.h"
 #include "ext/box.h"
 #include "ext/compat.h"
+#include "ext/face.h"
 #include "ext/items.h"
 #include "ext/number.h"
 #include "ext/typed_items.h"
@@ -110,7 +111,7 @@ PyObject *tr_lists_item(const tr_ty *item, const char *from) {
 }
 
 const tr_shape *tr_lists_shape(const tr_ty *item) {
-    return item ? tr_items_shape(item) : tr_rt_shape(1, 0, NULL);
+    return item ? tr_items_shape(item, false) : tr_rt_shape(1, 0, NULL);
 }
 
 PyObject *tr_lists_python(const tr_ty *item, const tr_list *l) {
@@ -384,9 +385,10 @@ int tr_held_take(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, char wr
 
 /* Blocks of a table, and of a dict's values. */
 static bool copy_table(tr_heldlist *x, const tr_unboxer *u) {
-    const tr_ty *ty = x->table;
+    const tr_ty *ty = tr_face_plain(x->table);
     bool dict = ty->kind == TR_TY_DICT;
-    const tr_shape *keys = tr_lists_shape(tr_ty_list_item(u->st->types, dict ? ty->items[0] : ty, false)),
+    const tr_ty *key = tr_ty_list_item(u->st->types, dict ? ty->items[0] : ty, false);
+    const tr_shape *keys = key ? tr_items_shape(key, true) : tr_lists_shape(NULL),
                    *under = dict ? tr_lists_shape(tr_ty_list_item(u->st->types, ty->items[1], false)) : NULL;
     tr_frame *f = u->held->frame;
     x->m = keys ? tr_rt_dict_new(f, keys) : NULL;
@@ -420,7 +422,7 @@ int tr_held_take_table(tr_held *h, PyObject *o, const tr_ty *ty, char writes, co
             return -1;
     } else {
         tr_unboxer u = {h->st, fn, arg, h, writes};
-        if (!(x.kept = tr_items_of_table(o)))
+        if (!(x.kept = tr_face_items(o)))
             return -1;
         bool fit = tr_items_fit_table(h->st, x.kept, ty);
         if (!fit || !copy_table(&x, &u) || !add(h, x)) {
@@ -689,15 +691,11 @@ static PyObject *entry_of(entries *x, int64_t e) {
 }
 
 static bool refill(PyObject *o, PyObject *items, bool dict) {
-    bool ok = true;
-    if (dict)
-        PyDict_Clear(o);
-    else
-        ok = PySet_Clear(o) == 0;
+    bool ok = tr_face_clear(o);
     for (Py_ssize_t i = 0; ok && i < PyList_GET_SIZE(items); i++) {
         PyObject *x = PyList_GET_ITEM(items, i);
-        ok = dict ? PyDict_SetItem(o, PyTuple_GET_ITEM(x, 0), PyTuple_GET_ITEM(x, 1)) == 0
-                  : PySet_Add(o, x) == 0;
+        ok =
+            dict ? tr_face_set(o, PyTuple_GET_ITEM(x, 0), PyTuple_GET_ITEM(x, 1)) == 0 : PySet_Add(o, x) == 0;
     }
     return ok;
 }
@@ -712,12 +710,12 @@ static bool back_init(back *k, tr_held *h, const tr_boxer *b, const tr_ty *item,
 /* The dict or the set becomes what its blocks are; one that is that already is left alone. */
 static bool reflect_table(tr_held *h, const tr_boxer *b, const tr_heldlist *x) {
     bool dict = x->values != NULL;
-    const tr_ty *key = (dict ? x->table->items[0] : x->table)->items[0];
+    const tr_ty *ty = tr_face_plain(x->table), *key = (dict ? ty->items[0] : ty)->items[0];
     entries k = {.t = tr_table_of(x->m), .dict = dict, .was = x->kept};
     PyObject *now = PyList_New(0);
     bool ok = back_init(&k.keys, h, b, key, &k.t->keys) && now;
     if (dict)
-        ok = back_init(&k.values, h, b, x->table->items[1]->items[0], tr_mem_data(x->values)) && ok;
+        ok = back_init(&k.values, h, b, ty->items[1]->items[0], tr_mem_data(x->values)) && ok;
     for (int64_t e = tr_rt_table_next(k.t, 0); ok && e >= 0; e = tr_rt_table_next(k.t, e + 1)) {
         PyObject *item = entry_of(&k, e);
         ok = item && PyList_Append(now, item) == 0;
@@ -732,7 +730,7 @@ static bool reflect_table(tr_held *h, const tr_boxer *b, const tr_heldlist *x) {
 }
 
 static bool comes_back(const tr_heldlist *x) {
-    return is_changed(x->writes) && !x->typed;
+    return is_changed(x->writes) && !x->typed && !(x->table && x->table->kind == TR_TY_FROZEN);
 }
 
 /* A typed container that may have changed has what its items refer to. */

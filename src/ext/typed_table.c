@@ -63,9 +63,15 @@ static void dealloc(PyObject *self) {
 
 /* --- types --- */
 
+/* The keys of a value's type here: those whose parts are an entry's arguments. NULL: it has none. */
+static const tr_ty *as_key(tr_state *st, const tr_ty *ty) {
+    const tr_ty *key = ty ? tr_ty_as_key(st->types, ty) : NULL;
+    return key && tr_ty_key_class(key) != TR_KEYS_ANY ? key : NULL;
+}
+
 /* NULL with an exception. */
 static const tr_ty *key_type(tr_state *st, PyObject *o) {
-    const tr_ty *ty = tr_types_from(st, o), *key = ty ? tr_ty_as_key(st->types, ty) : NULL;
+    const tr_ty *ty = tr_types_from(st, o), *key = as_key(st, ty);
     if (ty && !key)
         PyErr_Format(PyExc_TypeError, "%R is no type of keys", o);
     return key;
@@ -80,7 +86,7 @@ static const tr_ty *type_with(tr_tytab *t, bool dict, const tr_ty *key, const tr
 static bool take_types(tr_typed *t, PyObject *k, PyObject *v) {
     if (t->item)
         return true;
-    const tr_ty *ty = tr_typed_type_of(t->st, k), *key = ty ? tr_ty_as_key(t->st->types, ty) : NULL,
+    const tr_ty *ty = tr_typed_type_of(t->st, k), *key = as_key(t->st, ty),
                 *value = v ? tr_typed_type_of(t->st, v) : NULL;
     if (key && (value || !v))
         return tr_typed_become(t, type_with(t->st->types, v != NULL, key, value));

@@ -7,6 +7,7 @@
 #include "ext/check.h"
 #include "ext/compat.h"
 #include "ext/date.h"
+#include "ext/face.h"
 #include "ext/generator.h"
 #include "ext/items.h"
 #include "ext/lists.h"
@@ -166,7 +167,7 @@ uint32_t tr_value_key(tr_state *st, PyObject *o) {
         uint32_t list = tr_lists_key(st, o);
         return list == TR_K_OTHER ? (uint32_t)TR_K_LISTOF : list;
     }
-    if (t == &PyDict_Type || t == &PySet_Type)
+    if (tr_face_is_table(st, o))
         return TR_K_TABLE;
     if (t == st->typed_dict_type || t == st->typed_set_type)
         return TR_K_TABLE | (uint32_t)TR_KEY_TYPED;
@@ -454,6 +455,8 @@ static void describe(tr_state *st, PyObject *o, char *what, size_t n, const char
         *hint = "pass float(x)";
     else if (PyArray_IsScalar(o, Datetime) || PyArray_IsScalar(o, Timedelta))
         *hint = "its unit is a multiple like [25s]: convert it, as with .astype('timedelta64[s]')";
+    else if (Py_TYPE(o) == st->deque_class)
+        *hint = "pass list(x), and make a deque of it in the function";
     else if (PyDict_Check(o) || PyAnySet_Check(o))
         *hint = "pass a dict or a set of that very class: dict(x), set(x)";
     else if (PyModule_Check(o))
@@ -573,14 +576,14 @@ static bool list_pattern(reading *r, PyObject *list, const step *at, tr_argk *k)
 /* A dict or a set: its type is all of its pattern. */
 static bool table_pattern(reading *r, PyObject *o, const step *at, tr_argk *k) {
     char path[256] = "";
-    bool dict = PyDict_CheckExact(o);
-    k->fields = r->lists < TR_MAX_LISTS ? table_of(r->st, o, r->lists + 1) : NULL;
+    bool dict = tr_face_is_dict(o);
+    k->fields = r->lists < TR_MAX_LISTS ? tr_items_table_of(r->st, o, r->lists + 1) : NULL;
     if (k->fields || r->silent)
         return k->fields != NULL;
     const char *of =
-        dict ? "dict, and its keys are to be numbers, strings or pairs of integers, that have a type in "
+        dict ? "dict, and its keys are to be numbers, strings, dates or tuples of these, that have a type in "
                "common, and its values to have one\n  help: pass list(d.items())"
-             : "set, and its items are to be numbers, strings or pairs of integers, that have a type in "
+             : "set, and its items are to be numbers, strings, dates or tuples of these, that have a type in "
                "common\n  help: pass list(x)";
     write_path(at, path, sizeof path);
     if (r->fn)

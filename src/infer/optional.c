@@ -117,6 +117,35 @@ static bool takes_optional(const tr_ins *in, const tr_tv *a) {
     }
 }
 
+static bool is_table(const tr_ty *t) {
+    return tr_ty_is(t, TR_TY_DICT) || tr_ty_is(t, TR_TY_SET) || tr_ty_is(t, TR_TY_FACED) ||
+           tr_ty_is(t, TR_TY_FROZEN);
+}
+
+static bool takes_key(const char *method) {
+    static const char *const of[] = {"add", "discard", "get", "pop", "remove", "setdefault"};
+    for (unsigned k = 0; k < sizeof of / sizeof *of; k++)
+        if (strcmp(method, of[k]) == 0)
+            return true;
+    return false;
+}
+
+/* Is it a key, or what stands under one? */
+static bool is_key(const tr_ins *in, const tr_tv *a, uint32_t k) {
+    switch ((tr_op)in->op) {
+    case TR_OP_BUILDSET:
+    case TR_OP_BUILDDICT: return true;
+    case TR_OP_IN: return k == 0 && (is_table(a[1].ty) || a[1].ty->kind == TR_TY_DICTVIEW);
+    case TR_OP_GETITEM:
+    case TR_OP_SETITEM:
+    case TR_OP_DELITEM: return k > 0 && is_table(a[0].ty);
+    case TR_OP_CALLPY:
+        return k > 0 && a[0].ty->kind == TR_TY_METHOD && is_table(a[0].ty->items[0]) &&
+               takes_key(a[0].ty->name);
+    default: return false;
+    }
+}
+
 /* Is it a list's item, which may be None where the operation is given it? */
 static bool is_item(tr_em *e, const tr_fn *src, const tr_ins *in, const tr_tv *a, uint32_t k) {
     const tr_ty *t = a[0].ty;
@@ -236,9 +265,9 @@ const tr_tv *tr_infer_values(tr_em *e, const tr_fn *src, const tr_ins *in, const
     if (pair)
         check_pair(e, in, a);
     for (uint32_t i = 0; i < in->nargs; i++)
-        v[i] = is_item(e, src, in, a, i)    ? a[i]
-               : !pair                      ? value_for(e, in, a, i)
-               : a[i].ty->kind == TR_TY_OPT ? tr_em_item(e, a[i], 1)
-                                            : a[i];
+        v[i] = is_item(e, src, in, a, i) || is_key(in, a, i) ? a[i]
+               : !pair                                       ? value_for(e, in, a, i)
+               : a[i].ty->kind == TR_TY_OPT                  ? tr_em_item(e, a[i], 1)
+                                                             : a[i];
     return v;
 }

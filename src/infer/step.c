@@ -253,7 +253,7 @@ static bool keeps_items(const tr_em *e, const tr_fn *f, const tr_ins *set) {
     const tr_ty *t = of->st.d[of->cur].ty[set->args[0]];
     const tr_ins *i = tr_at(f, set->args[1]);
     bool part = i->op == TR_OP_BUILDSLICE || (i->op == TR_OP_OBJ && i->imm.obj->kind == TR_OBJ_SLICE);
-    return t && (tr_ty_is(t, TR_TY_DICT) || (tr_ty_is(t, TR_TY_LIST) && !part));
+    return t && (tr_ty_is(t, TR_TY_DICT) || tr_ty_is(t, TR_TY_FACED) || (tr_ty_is(t, TR_TY_LIST) && !part));
 }
 
 /* May a list, whose only use `user` is, be an array? NumPy's functions take the one for the other; who only

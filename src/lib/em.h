@@ -341,6 +341,7 @@ bool tr_em_extern(tr_em *e, const tr_obj *fn, const tr_args *args, tr_tv *out);
 bool tr_em_foreign(tr_em *e, const tr_obj *fn, const tr_args *args, tr_tv *failed, tr_tv *out);
 
 /* --- attributes, methods, iteration (lib/attrs.c, lib/iter.c) --- */
+const char *tr_lib_face_class(const tr_ty *faced);
 bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out);
 /* x.name = v, of records; itself: as of tr_em_setitem. */
 bool tr_em_setattr(tr_em *e, tr_tv x, const char *name, tr_tv v, bool itself);

@@ -54,6 +54,7 @@ TR_DICT_CLASS(f64, double key)
 TR_DICT_CLASS(c128, double re, double im)
 TR_DICT_CLASS(2i64, uint64_t k0, uint64_t k1)
 TR_DICT_CLASS(str, STR_PARTS(key))
+TR_DICT_CLASS(any, const void *key) /* where one lies; the table's shape says what it is */
 #undef TR_DICT_CLASS
 int64_t tr_rt_table_next(const tr_table *t, int64_t e); /* for who walks over a table */
 /* Strings (str.c, print.c, str_case.c, str_number.c). */

@@ -71,7 +71,23 @@ static inline void *tr_mem_data(tr_mem *m) {
 typedef struct tr_shape {
     uint32_t size, n;
     const uint32_t *at;
+    uint32_t nparts; /* of a key that no class of its own is for: what is compared of it, in order */
+    const struct tr_keypart *parts;
 } tr_shape;
+
+/* One part of such a key. The name of a shape has them behind the offsets: '_', the letter, the number. */
+typedef enum tr_keypart_is {
+    TR_KEYPART_BYTE = 'b',
+    TR_KEYPART_WORD = 'i',
+    TR_KEYPART_FLOAT = 'f',
+    TR_KEYPART_DATE = 'd', /* a word, of which NaT is equal to none */
+    TR_KEYPART_STRING = 's',
+    TR_KEYPART_GIVEN = 'o', /* a byte: a value follows, or None does */
+    TR_KEYPART_VALUE = 'n'  /* comes behind that; its number: so many parts are the value's */
+} tr_keypart_is;
+typedef struct tr_keypart {
+    uint32_t is, at;
+} tr_keypart;
 
 /* What a list's block holds. The items lie in memory of their own, which is freed with the block, or with the
  * frame that has it; no frame lists that. An item is beyond the length until it is stored, so that code that

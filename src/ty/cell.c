@@ -34,17 +34,28 @@ static bool has_cells(const tr_ty *t) {
     return t->kind == TR_TY_LIST || t->kind == TR_TY_SET;
 }
 
-static bool is_int64(const tr_ty *t) {
-    return tr_ty_is_int(t) && t->kind != TR_TY_U64;
+/* A tuple of keys is one. */
+static const tr_ty *key_of_items(tr_tytab *t, const tr_ty *x) {
+    tr_arena scratch;
+    tr_arena_init(&scratch, NULL);
+    const tr_ty **items = TR_NEW_N(&scratch, const tr_ty *, x->n + 1u);
+    bool all = true;
+    for (uint32_t i = 0; all && i < x->n; i++)
+        all = (items[i] = tr_ty_as_key(t, x->items[i])) != NULL;
+    const tr_ty *r = all ? tr_ty_like(t, x, items) : NULL;
+    tr_arena_fini(&scratch);
+    return r;
 }
 
 const tr_ty *tr_ty_as_key(tr_tytab *t, const tr_ty *x) {
     x = tr_ty_told(t, tr_ty_strong(t, x));
-    if (x->kind == TR_TY_STRING)
+    if (x->kind == TR_TY_STRING || x->kind == TR_TY_DATE || x->kind == TR_TY_NONE)
         return x;
-    if (x->kind == TR_TY_TUPLE && x->n == 2 && !x->name && is_int64(x->items[0]) && is_int64(x->items[1])) {
-        const tr_ty *i64 = tr_ty_scalar(t, TR_TY_I64);
-        return tr_ty_tuple(t, 2, (const tr_ty *[]){i64, i64});
+    if (x->kind == TR_TY_TUPLE && !tr_ty_is_list(x))
+        return key_of_items(t, x);
+    if (x->kind == TR_TY_OPT) {
+        const tr_ty *of = tr_ty_as_key(t, x->items[1]);
+        return of ? tr_ty_optional(t, of) : NULL;
     }
     if (!tr_ty_is_scalar(x))
         return NULL;
@@ -132,6 +143,7 @@ bool tr_ty_may_be_item(const tr_ty *t) {
                 return false;
         return !tr_ty_is_list(t);
     case TR_TY_OPT: return tr_ty_may_be_item(t->items[1]);
+    case TR_TY_FACED: return t->sub != TR_FACE_MADE || t->items[1]->kind == TR_TY_LIT;
     case TR_TY_LIT: return tr_obj_is_function(t->lit);
     case TR_TY_CLOSURE:
     case TR_TY_ONEOF:
@@ -154,6 +166,8 @@ bool tr_ty_may_be_item(const tr_ty *t) {
     case TR_TY_LIST:
     case TR_TY_SET:
     case TR_TY_DICT:
+    case TR_TY_FROZEN:
+    case TR_TY_DEQUE:
     case TR_TY_STRING:
     case TR_TY_ARRAY:
     case TR_TY_RECORDS:

@@ -3,6 +3,7 @@ result or a clear error, never a crash, never an error that blames the compiler.
 
 from __future__ import annotations
 
+import collections
 import importlib
 import re
 from pathlib import Path
@@ -27,6 +28,8 @@ SELVES = {"array": ["vector", "matrix", "point", "complex", "flags", "empty"], "
           "str": ["'text'"], "object": ["len"], "dim3": ["cuda.threadIdx", "cuda.gridDim"], "gridgroup": ["cuda.cg.this_grid()"],
           "ufunc": ["np.add", "np.sin", "np.less"], "flags": ["vector.flags", "matrix.T.flags"], "iinfo": ["np.iinfo(np.int8)"], "manager": ["np.errstate()"], "finfo": ["np.finfo(np.float32)"],
           "set": ["{1, 2}", "{0.5, 2.5}"], "Dict": ["{1: 2}", "{0.5: True, 2.5: False}"],
+          "dict class": ["dict"], "deque": ["deque([1, 2])", "deque([0.5], 3)"], "Counter": ["Counter([1, 1])"],
+          "OrderedDict": ["OrderedDict({1: 2})"], "defaultdict": ["defaultdict(int)"], "frozenset": ["frozenset({1})"],
           "list": ["[1, 2]", "[0.5 for _ in range(3)]"], "dict": ["{'a': 1, 'b': 2.5}"], "partial": ["functools.partial(np.maximum, 2)"], "typed list": ["List"], "typed dict": ["Dict"], "typed set": ["Set"]}  # fmt: skip
 FROZEN = {
     "np": np,
@@ -37,6 +40,7 @@ FROZEN = {
     "Set": importlib.import_module("treadle.typed").Set,
     "math": importlib.import_module("math"),
     "functools": importlib.import_module("functools"),
+    **{k: getattr(collections, k) for k in ("Counter", "OrderedDict", "defaultdict", "deque")},
 }
 
 

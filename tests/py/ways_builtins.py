@@ -6,6 +6,7 @@ import cmath  # noqa: F401 - texts of rows name it
 import math  # noqa: F401
 import numbers  # noqa: F401
 import random  # noqa: F401
+from collections import Counter, OrderedDict, defaultdict, deque
 
 import numpy as np
 import treadle
@@ -475,3 +476,48 @@ def dicts_of_lists(n):
     for i in range(n):
         groups.setdefault(i % 3, []).append((i, str(i)))
     return groups, [len(v) for v in groups.values()], sorted(groups)
+
+
+@feature((5,), (0,))
+def keys_of_many_kinds(n):
+    d = {(0, "0", None): 1}
+    s = set()
+    for i in range(n):
+        k = (i % 2, str(i % 3), None if i % 2 else i)
+        d[k] = d.get(k, 0) + i
+        s.add((i * 0.5, (i % 2 == 0,)))
+    return len(d), sorted(d.values()), len(s), (0, "0", 0) in d, dict.fromkeys(range(n), 1.5)
+
+
+@feature((5,), (0,))
+def classes_of_collections(n):
+    places = defaultdict(list)
+    counts = Counter()
+    ordered = OrderedDict()
+    for i in range(n):
+        places[i % 3].append(i)
+        counts.update([i % 2, i % 3])
+        ordered[i] = str(i)
+    counts.subtract((0, 0))
+    if n > 2:
+        ordered.move_to_end(1)
+    first = ordered.popitem(last=False) if ordered else (-1, "")
+    few = frozenset(counts) | {7}
+    both = few.intersection([7, 1]), few.difference([7]), few.symmetric_difference([8]), few.union([9]).copy()
+    more = counts + counts.copy()
+    return places.copy(), counts.total(), counts.most_common(1), list(more.elements()), ordered, first, both
+
+
+@feature((6,), (0,))
+def queues(n):
+    q = deque([n], maxlen=4)
+    r = deque()
+    for i in range(n):
+        q.append(i)
+        r.appendleft(str(i))
+    r.extend(["a", "b"])
+    r.extendleft(["c"])
+    r.rotate(1)
+    first, last, e = r.popleft(), r.pop(), q.copy()
+    q.clear()
+    return first, last, e, len(q), r, e.maxlen == 4

@@ -158,7 +158,7 @@ for _family, (_owner, _names) in FAMILIES.items():
     for _name in _names.split():
         NAMES[_name] = (*NAMES.get(_name, ()), (_owner, _family.partition("/")[0]))
 
-# Methods of arrays and Generators: the class, as builtins.def has it, and the module and function here, whose first
+# Methods of arrays, containers and Generators: the class, as builtins.def has it, and the module and function here, whose first
 # parameter is the object, and one of which at least is a `Constant`.
 METHODS: dict[str, tuple[str, str, str]] = {
     "choose": ("array", "choices", "of_array_choose"),
@@ -168,6 +168,11 @@ METHODS: dict[str, tuple[str, str, str]] = {
     "index": ("list", "lists", "of_list_index"),
     "remove": ("list", "lists", "of_list_remove"),
     "count": ("list", "lists", "of_list_count"),
+    "rotate": ("deque", "counting", "of_deque_rotate"),
+    "most_common": ("Counter", "counting", "of_counter_most_common"),
+    "elements": ("Counter", "counting", "of_counter_elements"),
+    "total": ("Counter", "counting", "of_counter_total"),
+    "move_to_end": ("OrderedDict", "counting", "of_ordered_move_to_end"),
     "multivariate_normal": ("Generator", "random", "of_generator_multivariate_normal"),
     "multivariate_hypergeometric": ("Generator", "random", "of_generator_multivariate_hypergeometric"),
 }
