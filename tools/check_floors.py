@@ -27,7 +27,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("fam",),  # what families share
         ("operators",),
         ("arrays",),
-        ("index", "nparray", "kind_*"),  # kind_*: what one kind of value does
+        ("index", "nparray", "template", "kind_*"),  # kind_*: what one kind of value does
         ("fancy", "npshape", "unpack"),
         # the families: a builtin is a template of one of them
         (

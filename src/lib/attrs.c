@@ -230,6 +230,7 @@ typedef struct param {
     const char *name;
     uint32_t len;
     bool optional, star, kwonly;
+    bool names; /* **kwargs */
 } param;
 
 enum { MAX_PARAMS = 16 };
@@ -246,8 +247,8 @@ static uint32_t parse_params(const char *s, param *p) {
         if (len == 1 && *s == '*')
             kwonly = true;
         else if (!(len == 1 && *s == '/')) {
-            bool star = *s == '*', opt = s[len - 1] == '=';
-            p[n++] = (param){s + star, len - star - opt, opt, star, kwonly};
+            bool star = *s == '*', names = star && s[1] == '*', opt = s[len - 1] == '=';
+            p[n++] = (param){s + star + names, len - star - names - opt, opt, star, kwonly, names};
         }
         s += len;
     }
@@ -402,12 +403,13 @@ bool tr_em_builtin(tr_em *e, uint32_t row, tr_tv self, const tr_args *args, tr_t
     tr_bcall c = {.row = (uint16_t)row, .aux = b->aux, .n = np + first, .fresh = e->fresh};
     e->fresh = false;
     c.a = TR_NEW_N(&e->ctx->arena, tr_tv, np + first + 1u);
-    c.var = TR_NEW_N(&e->ctx->arena, tr_tv, npos + 1u);
+    c.var = TR_NEW_N(&e->ctx->arena, tr_tv, args->n + 1u);
+    c.names = TR_NEW_N(&e->ctx->arena, const char *, args->nkw + 1u);
     if (first)
         c.a[0] = self;
     uint32_t k = 0;
     for (uint32_t i = 0; i < np && k < npos; i++) {
-        if (p[i].kwonly)
+        if (p[i].kwonly || p[i].names)
             break;
         if (p[i].star) {
             while (k < npos)
@@ -423,6 +425,11 @@ bool tr_em_builtin(tr_em *e, uint32_t row, tr_tv self, const tr_args *args, tr_t
         while (i < np && (strlen(args->kw[j]) != p[i].len || memcmp(args->kw[j], p[i].name, p[i].len) != 0 ||
                           p[i].star))
             i++;
+        if (i == np && np && p[np - 1].names) {
+            c.names[c.nnames] = args->kw[j];
+            c.var[c.nvar + c.nnames++] = args->v[npos + j];
+            continue;
+        }
         if (i == np) {
             tr_em_error(e, "%s() got an unexpected keyword argument '%s'", display(b), args->kw[j]);
             tr_lib_suggest_keyword(e, b->params, args->kw[j]);

@@ -414,9 +414,11 @@ typedef struct tr_bcall {
     int32_t aux;   /* the row's last column */
     uint32_t n;    /* number of bound parameters */
     tr_tv *a;      /* a[0] is self for methods */
-    uint32_t nvar; /* *args of the row */
+    uint32_t nvar; /* *args of the row, and behind them the values of **kwargs */
     tr_tv *var;
-    bool fresh; /* tr_em */
+    uint32_t nnames;
+    const char **names; /* of **kwargs */
+    bool fresh;         /* tr_em */
 } tr_bcall;
 typedef bool (*tr_bfn)(tr_em *e, const tr_bcall *c, tr_tv *out);
 
@@ -425,7 +427,8 @@ typedef struct tr_builtin {
     const char *id;
     const char *path; /* "math.sqrt"; methods and attributes: "array", "number", "tuple", "dtype", "range" */
     const char *name; /* methods, attributes: the name; functions: NULL */
-    const char *params; /* "x, axis=, *, dtype=": '=' optional; "*args" any number; "/" allowed for reading */
+    const char *
+        params; /* "x, axis=, *, dtype=": '=' optional; "*args" any number, "**kwargs" any names; "/" allowed for reading */
     tr_bfn fn;
     int32_t aux;
     uint8_t kind;

@@ -106,6 +106,9 @@ enum {
     TR_STR_IS_ASCII,
     TR_STR_IS_IDENTIFIER
 };
+/* Values that a specification which is made at run time is for. */
+enum { TR_SPEC_BOOL, TR_SPEC_INT, TR_SPEC_UINT, TR_SPEC_FLOAT, TR_SPEC_COMPLEX, TR_SPEC_STRING };
+enum { TR_SPEC_GOOD, TR_SPEC_BAD, TR_SPEC_LEFT_OUT };
 enum { TR_STR_INT_GOOD, TR_STR_INT_BAD, TR_STR_INT_LARGE, TR_STR_INT_NO_ROOM };
 static inline tr_list *tr_list_of(const void *mem) {
     return (tr_list *)((char *)(uintptr_t)mem + TR_MEM_ALIGN);
