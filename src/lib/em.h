@@ -430,7 +430,9 @@ typedef struct tr_builtin {
     const char *path; /* "math.sqrt"; methods and attributes: "array", "number", "tuple", "dtype", "range" */
     const char *name; /* methods, attributes: the name; functions: NULL */
     const char *
-        params; /* "x, axis=, *, dtype=": '=' optional; "*args" any number, "**kwargs" any names; "/" allowed for reading */
+        /* "x, axis=, *, dtype=": '=' optional; "*args" any number, "**kwargs" any names; "/" allowed for
+     * reading */
+        params;
     tr_bfn fn;
     int32_t aux;
     uint8_t kind;

@@ -1,6 +1,6 @@
 /* What bytes have that strings have not, or otherwise: letters and blanks of ASCII alone, their text, and
- * encodings. Bytes are strings of characters below 256 (rt/str.c). Cost: linear; one allocation for each that is
- * made. */
+ * encodings. Bytes are strings of characters below 256 (rt/str.c). Cost: linear; one allocation for each
+ * that is made. */
 #include "rt/fns.h"
 #include "rt/str.h"
 
@@ -133,8 +133,8 @@ bool tr_rt_bytes_is(int64_t what, STR_PARTS(s)) {
 
 /* --- encodings --- */
 
-/* Of UTF-8 from `at` on: the character, and how many bytes it has; those of none, which is bad, are what CPython
- * counts as one error: as many as could begin a character. */
+/* Of UTF-8 from `at` on: the character, and how many bytes it has; those of none, which is bad, are what
+ * CPython counts as one error: as many as could begin a character. */
 static bool utf8_at(const tr_str *s, int64_t at, uint32_t *c, int64_t *n) {
     uint32_t first = tr_str_at(s, at), least = 0x80, most = 0xbf;
     int64_t more = first < 0x80   ? 0

@@ -51,9 +51,9 @@ typedef struct tr_mem {
     struct tr_far *far;     /* the data lie on a device; NULL: behind this header */
     union {
         void *at; /* with that: there */
-        const struct tr_shape *
-            shape; /* else: what the block holds is a list, or a table, of such items; NULL: numbers; tr_rt_room:
-                       characters, and room for more (rt/str.c) */
+        /* else: what the block holds is a list, or a table, of such items; NULL: numbers; tr_rt_room:
+         * characters, and room for more (rt/str.c) */
+        const struct tr_shape *shape;
     };
 } tr_mem;
 _Static_assert(sizeof(tr_mem) <= TR_MEM_ALIGN, "header fits before the data");
