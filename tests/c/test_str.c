@@ -94,7 +94,7 @@ static void check_made(tr_frame *f, const tr_str *a, const tr_str *b, int round)
 static void check_growing(tr_frame *f, const tr_str *a, const tr_str *b, int round) {
     tr_str s = {NULL, "", TR_STR_ASCII}, r, other;
     int64_t n = 0;
-    for (int i = 0; i < 40; i++, s = r, n += tr_str_len(i % 8 ? b : a)) {
+    for (int i = 0; i < 40; n = tr_str_len(&r), s = r, i++) {
         const tr_str *more = i % 8 ? b : a;
         int64_t m = tr_str_len(more);
         tr_rt_str_concat(f, s.owner, s.data, s.bits, more->owner, more->data, more->bits, &r);
