@@ -27,7 +27,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("fam",),  # what families share
         ("operators",),
         ("arrays",),
-        ("index", "nparray", "nplist", "kind_*", "shown"),  # kind_*: what one kind of value does
+        ("index", "nparray", "nplist", "kind_*", "shown", "template"),  # kind_*: what one kind of value does
         ("fancy", "npshape", "unpack"),
         # the families: a builtin is a template of one of them
         (
@@ -62,6 +62,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "pybest",
             "pybuiltins",
             "pyreduce",
+            "pybytes",
             "pystr",
             "threads",
         ),
@@ -278,7 +279,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ),
         ("fspec", "math", "matmul", "mem", "sort"),
         ("dict", "far", "list", "shadow", "str", "str_type.h"),
-        ("print", "str_case", "str_number"),
+        ("bytes", "print", "str_case", "str_number"),
         ("date", "enter", "order"),  # enter: the way into compiled code
         ("mt", "tick", "watch"),
         ("pool", "pyrandom"),
@@ -304,6 +305,8 @@ DOORS: dict[str, dict[str, str]] = {
         "tr_lib_contains_string": "what is asked of a string that is known, or in pieces, is asked of one that is made",
         "tr_lib_get_string": "what is asked of a string that is known, or in pieces, is asked of one that is made",
         "tr_lib_show_string": "what is asked of a string that is known, or in pieces, is asked of one that is made",
+        "tr_em_make_string": "a specification that running makes makes a string",
+        "tr_em_bytes": "a constant that is bytes",
         "tr_lib_put_piece": "a string is made of what print() writes",
         "tr_lib_array_binary": "an operator of arrays",
         "tr_lib_array_compare": "an operator of arrays",

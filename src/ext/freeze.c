@@ -196,6 +196,24 @@ static tr_obj *freeze_str(tr_frozen *z, PyObject *o) {
     return r;
 }
 
+/* A byte is the character of its number, and a zero, where texts end, the one behind the last. */
+static tr_obj *freeze_bytes(tr_frozen *z, PyObject *o) {
+    size_t n = (size_t)PyBytes_GET_SIZE(o), k = 0;
+    const unsigned char *d = (const unsigned char *)PyBytes_AS_STRING(o);
+    char *text = tr_arena_alloc(arena(z), 2 * n + 1);
+    for (size_t i = 0; i < n; i++) {
+        unsigned c = d[i] ? d[i] : 256;
+        if (c >= 0x80)
+            text[k++] = (char)(0xc0 | c >> 6);
+        text[k++] = (char)(c >= 0x80 ? 0x80 | (c & 0x3f) : c);
+    }
+    text[k] = '\0';
+    tr_obj *r = new_obj(z, TR_OBJ_BYTES, o, repr_of(z, o));
+    r->u.s.d = text;
+    r->u.s.n = (uint32_t)k;
+    return r;
+}
+
 /* A member of an enum has its name and its value, which no code changes; one that is an int
  * is that number, too. */
 static tr_obj *freeze_member(tr_frozen *z, PyObject *o) {
@@ -1161,6 +1179,8 @@ static tr_obj *freeze_any(tr_frozen *z, PyObject *o) {
         return new_obj(z, TR_OBJ_ELLIPSIS, o, "...");
     if (PyUnicode_CheckExact(o))
         return freeze_str(z, o);
+    if (PyBytes_CheckExact(o))
+        return freeze_bytes(z, o);
     if (PyTuple_Check(o))
         return freeze_tuple(z, o);
     if (PySlice_Check(o))

@@ -153,6 +153,17 @@ static bool unbox_string(const tr_unboxer *u, PyObject *o, const tr_ty *ty, tr_s
     return tr_value_unbox_string(o, at);
 }
 
+static bool unbox_bytes(const tr_unboxer *u, PyObject *o, const tr_ty *ty, tr_slot **at) {
+    tr_slot *s = *at;
+    (void)u, (void)ty;
+    assert(PyBytes_Check(o) && "what is of the type is bytes");
+    s[0].u = (uintptr_t)o | 1u;
+    s[1].p = PyBytes_AS_STRING(o);
+    s[2].i = (int64_t)PyBytes_GET_SIZE(o) << TR_STR_LENGTH;
+    *at += 3;
+    return true;
+}
+
 /* None, or a value. */
 static bool unbox_held(const tr_unboxer *u, PyObject *o, const tr_ty *ty, tr_slot **at) {
     bool some = o != Py_None;

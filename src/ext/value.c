@@ -163,6 +163,8 @@ uint32_t tr_value_key(tr_state *st, PyObject *o) {
         return TR_K_TUPLE | (uint32_t)PyTuple_GET_SIZE(o) << 8;
     if (t == &PyUnicode_Type)
         return TR_K_STR;
+    if (t == &PyBytes_Type)
+        return TR_K_BYTES;
     if (t == &PyList_Type || t == st->typed_list_type) {
         uint32_t list = tr_lists_key(st, o);
         return list == TR_K_OTHER ? (uint32_t)TR_K_LISTOF : list;
@@ -721,6 +723,7 @@ const tr_ty *tr_argk_type(tr_tytab *t, const tr_argk *k, tr_argk_const constant,
     case TR_K_SLICE:
         return tr_ty_slice(t, k->key >> 8 & 1u ? none : i64, k->key >> 9 & 1u ? none : i64,
                            k->key >> 10 & 1u ? none : i64);
+    case TR_K_BYTES: return tr_ty_bytes(t);
     case TR_K_GENERATOR: return tr_generator_type(t, k->key >> 8);
     case TR_K_TUPLE:
     case TR_K_NTUPLE: return tuple_type(t, k, constant, user);

@@ -30,8 +30,9 @@ enum {
     TR_K_GENERATOR, /* np.random.Generator */
     TR_K_DATE,      /* np.datetime64 or np.timedelta64 */
     TR_K_DATES,     /* array of such */
-    TR_K_LIST,      /* list, or treadle.typed.List, of numbers (lists.h) */
-    TR_K_DEEP,      /* kinds from here on need tr_value_matches */
+    TR_K_BYTES,
+    TR_K_LIST, /* list, or treadle.typed.List, of numbers (lists.h) */
+    TR_K_DEEP, /* kinds from here on need tr_value_matches */
     TR_K_TUPLE = TR_K_DEEP,
     TR_K_NTUPLE, /* value: its class */
     TR_K_LISTOF, /* list of anything but numbers. fields: the items' type */

@@ -433,12 +433,12 @@ bool tr_em_builtin(tr_em *e, uint32_t row, tr_tv self, const tr_args *args, tr_t
     tr_bcall c = {.row = (uint16_t)row, .aux = b->aux, .n = np + first, .fresh = e->fresh};
     e->fresh = false;
     c.a = TR_NEW_N(&e->ctx->arena, tr_tv, np + first + 1u);
-    c.var = TR_NEW_N(&e->ctx->arena, tr_tv, npos + 1u);
+    c.var = TR_NEW_N(&e->ctx->arena, tr_tv, args->n + 1u);
     if (first)
         c.a[0] = self;
     uint32_t k = 0;
     for (uint32_t i = 0; i < np && k < npos; i++) {
-        if (p[i].kwonly)
+        if (p[i].kwonly || p[i].names)
             break;
         if (p[i].star) {
             while (k < npos)

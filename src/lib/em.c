@@ -177,6 +177,7 @@ tr_tv tr_em_obj(tr_em *e, const tr_obj *o) {
             return tr_em_make(e, tr_ty_dates(e->types, o->date, o->ty), 1, &a);
         return tr_ty_is_records(o->ty) ? tr_em_records(e, a, false) : a;
     }
+    case TR_OBJ_BYTES: return tr_em_bytes(e, o);
     case TR_OBJ_DATE: {
         tr_tv n = tr_em_i64(e, o->u.i);
         return tr_em_make(e, o->ty, 1, &n);

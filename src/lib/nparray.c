@@ -462,7 +462,7 @@ bool tr_fam_as_array(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dtype, t
     }
     if (x.ty->kind == TR_TY_RANGE) {
         tr_tv a[5] = {[1] = tr_em_item(e, x, 0), tr_em_item(e, x, 1), tr_em_item(e, x, 2)};
-        return tr_lib_np_arange(e, &(tr_bcall){TR_B_NP_ARANGE, 0, 5, a, 0, NULL, false}, out) &&
+        return tr_lib_np_arange(e, &(tr_bcall){.row = TR_B_NP_ARANGE, .n = 5, .a = a}, out) &&
                (!dtype || tr_fam_as_array(e, c, *out, dtype, out));
     }
     nested s = {.elem = NULL};

@@ -90,6 +90,12 @@ tr_tv tr_em_charat(tr_em *e, tr_tv s, tr_tv i);
 tr_tv tr_em_make_string(tr_em *e, tr_rt row, uint32_t n, const tr_tv *x);
 /* TR_STR_FIND ... of `what` in s, within the bounds of a slice. */
 tr_tv tr_em_seek(tr_em *e, int how, tr_tv s, tr_tv what, tr_tv start, tr_tv end);
+/* Bytes of characters; what TR_BYTES_* makes of characters; an argument that is bytes, or one byte, as
+ * characters (lib/kind_bytes.c). */
+tr_tv tr_lib_bytes_of(tr_em *e, tr_tv chars);
+tr_tv tr_lib_bytes_made(tr_em *e, int how, tr_tv chars);
+bool tr_lib_bytes_part(tr_em *e, tr_tv x, bool byte_too, tr_tv *out);
+bool tr_lib_percent(tr_em *e, tr_tv template, tr_tv args, tr_tv *out); /* `%` of a string (lib/template.c) */
 /* The number that a string spells; `base` may be absent (lib/pystr.c). */
 bool tr_lib_int_of_string(tr_em *e, tr_tv s, tr_tv base, tr_tv *out);
 bool tr_lib_float_of_string(tr_em *e, tr_tv s, tr_tv *out);

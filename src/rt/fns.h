@@ -61,6 +61,16 @@ int64_t tr_rt_table_next(const tr_table *t, int64_t e); /* for who walks over a 
 int64_t tr_rt_str_make(tr_frame *f);
 void tr_rt_str_made(tr_frame *f, int64_t from, tr_str *out);
 void tr_rt_str_char(tr_frame *f, int64_t c, tr_str *out);
+void tr_rt_print_by_int(tr_frame *f, int64_t how, int64_t x, STR_PARTS(spec));
+void tr_rt_print_by_float(tr_frame *f, double x, STR_PARTS(spec));
+void tr_rt_print_by_complex(tr_frame *f, double re, double im, STR_PARTS(spec));
+void tr_rt_print_by_string(tr_frame *f, STR_PARTS(s), STR_PARTS(spec));
+int64_t tr_rt_str_spec_is(int64_t how, STR_PARTS(spec));
+void tr_rt_str_spec_why(tr_frame *f, int64_t how, STR_PARTS(spec), tr_str *out);
+void tr_rt_bytes_make(tr_frame *f, int64_t how, STR_PARTS(s), tr_str *out);
+bool tr_rt_bytes_is(int64_t what, STR_PARTS(s));
+int64_t tr_rt_bytes_bad(int64_t how, STR_PARTS(s));
+void tr_rt_bytes_code(tr_frame *f, int64_t how, STR_PARTS(s), tr_str *out);
 bool tr_rt_str_equal(STR_PARTS(a), STR_PARTS(b));
 int64_t tr_rt_str_order(STR_PARTS(a), STR_PARTS(b));
 int64_t tr_rt_str_seek(int64_t how, STR_PARTS(s), STR_PARTS(what), int64_t start, int64_t end);

@@ -54,8 +54,9 @@ typedef struct tr_mem {
     struct tr_far *far; /* the data lie on a device; NULL: behind this header */
     union {
         void *at; /* with that: there */
-        const struct tr_shape
-            *shape; /* else: what the block holds is a list, or a table, of such items; NULL: numbers */
+        /* else: what the block holds is a list, or a table, of such items; NULL: numbers; tr_rt_room:
+         * characters, and room for more (rt/str.c) */
+        const struct tr_shape *shape;
     };
 } tr_mem;
 _Static_assert(sizeof(tr_mem) <= TR_MEM_ALIGN, "header fits before the data");
@@ -125,6 +126,28 @@ enum {
     TR_STR_IS_PRINTABLE,
     TR_STR_IS_ASCII,
     TR_STR_IS_IDENTIFIER
+};
+/* Values that a specification which is made at run time is for. */
+enum { TR_SPEC_BOOL, TR_SPEC_INT, TR_SPEC_UINT, TR_SPEC_FLOAT, TR_SPEC_COMPLEX, TR_SPEC_STRING };
+enum { TR_SPEC_GOOD, TR_SPEC_BAD, TR_SPEC_LEFT_OUT };
+enum {
+    TR_BYTES_UPPER,
+    TR_BYTES_LOWER,
+    TR_BYTES_SWAP,
+    TR_BYTES_TITLE,
+    TR_BYTES_CAPITALIZE,
+    TR_BYTES_LOW, /* of each character the low eight bits */
+    TR_BYTES_REPR,
+    TR_BYTES_HEX
+};
+enum {
+    TR_CODE_UTF8,
+    TR_CODE_ASCII,
+    TR_CODE_LATIN1,
+    TR_CODE_KIND = 3,
+    TR_CODE_REPLACE = 4,
+    TR_CODE_IGNORE = 8,
+    TR_CODE_DECODE = 16 /* not encode */
 };
 enum { TR_STR_INT_GOOD, TR_STR_INT_BAD, TR_STR_INT_LARGE, TR_STR_INT_NO_ROOM };
 static inline tr_list *tr_list_of(const void *mem) {

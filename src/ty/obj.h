@@ -19,6 +19,7 @@ typedef enum tr_objk {
     TR_OBJ_SCALAR, /* a NumPy scalar: strong; `ty` its type, value in i/u/f/c */
     TR_OBJ_DATE,   /* a np.datetime64 or np.timedelta64: `ty` its DATE, value in i */
     TR_OBJ_STR,
+    TR_OBJ_BYTES, /* as STR, a character for each byte, where that of 0 is 256 */
     TR_OBJ_ELLIPSIS,
     TR_OBJ_SLICE, /* a constant slice (3.14+) or frozen slice object: items start, stop, step */
     TR_OBJ_TUPLE,

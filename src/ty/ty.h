@@ -126,6 +126,7 @@ const tr_ty *tr_ty_scalar(tr_tytab *t, tr_tyk kind);
 const tr_ty *tr_ty_weak(tr_tytab *t, tr_tyk kind); /* I64, F64 or C128 */
 const tr_ty *tr_ty_none(tr_tytab *t);
 const tr_ty *tr_ty_string(tr_tytab *t);
+const tr_ty *tr_ty_bytes(tr_tytab *t);
 /* A string, known when compiling, in pieces or made. */
 bool tr_ty_is_text(const tr_ty *t);
 /* The type of a result outside of compiled code: strings, in tuples too, are no constants there. */

@@ -284,10 +284,28 @@ group(
         "s.isalnum()", "s.islower()", "s.isupper()", "s.istitle()", "s.isspace()", "s.isprintable()", "s.isascii()",
         "s.isidentifier()", "s[1]", "s[-2:]", "s[::-2]", "s[n:]", "len(s)", "s + t", "s * n", "t in s", "s == t", "s < t",
         "ord(s[0])", "chr(n + 230)", "int(str(n) + '7')", "float(str(n) + '.5')", "f'{n:03d}{s!r}{t:>4}'", "s and t", "not t",
-        "t if n > 1 else 'none'", "(t, n) == (s, n)",
+        "t if n > 1 else 'none'", "(t, n) == (s, n)", "f'{n:{n + 4}}{s:>{n + 9}}'", "'{:>{}}{k!r}'.format(n, n + 2, k=s)",
+        "'%5d %-4s %r %*.1f' % (n, s, t, n + 6, n / 3)", "s.encode()", "s.encode('ascii', 'replace')",
     ],
     ("Abc é\tab", "ab", 3),
     ("x\U0001f600 \u03a3\u03a3ab ", "", 0),
+)  # fmt: skip
+
+
+group(
+    "bytes",
+    "s, t, n",
+    [
+        "s.upper()", "s.lower()", "s.title()", "s.capitalize()", "s.swapcase()", "s.strip()", "s.lstrip()", "s.rstrip(t)",
+        "s.find(t)", "s.rfind(t, 1)", "s.count(97)", "s.index(s[2])", "s.rindex(s[2:3], 0)", "s.startswith(t)",
+        "s.endswith((t, b'x'))", "s.removeprefix(t)", "s.removesuffix(t)", "s.partition(b'b')", "s.rpartition(b'b')",
+        "s.replace(t, b'<>')", "s.ljust(12)", "s.rjust(12, b'*')", "s.center(13)", "s.zfill(9)", "s.expandtabs(4)",
+        "s.isalpha()", "s.isdigit()", "s.isalnum()", "s.islower()", "s.isupper()", "s.istitle()", "s.isspace()", "s.isascii()",
+        "s.hex()", "s.decode('latin-1')", "s.decode(errors='replace')", "s[1]", "s[-2:]", "s[::-2]", "s[n:]", "len(s)", "s + t",
+        "s * n", "t in s", "97 in s", "s == t", "s < t", "bytes(n) + bytes(s)", "f'{s}'", "sum(s)", "s or t", "not t", "b'a\\0' + s",
+    ],
+    (b"Abc \xe9\tab", b"ab", 3),
+    (b"x\0\xff ab", b"", 0),
 )  # fmt: skip
 
 
