@@ -297,17 +297,17 @@ bool tr_items_fill(const tr_unboxer *u, PyObject *tuple, const tr_ty *item, cons
     return ok;
 }
 
-/* What the runtime has for each class of keys whose parts are an entry's arguments: a macro's argument gets the
- * class and a key's parts. Strings are borrowed, as arguments are. */
-#define BY_CLASS(key, DO)                                              \
-    switch (tr_ty_key_class(key)) {                                    \
-    case TR_KEYS_BOOL: DO(bool, k[0].b); break;                        \
-    case TR_KEYS_I64: DO(i64, k[0].u); break;                          \
-    case TR_KEYS_F64: DO(f64, k[0].f); break;                          \
-    case TR_KEYS_C128: DO(c128, k[0].f, k[1].f); break;                \
-    case TR_KEYS_2I64: DO(2i64, k[0].u, k[1].u); break;                \
-    case TR_KEYS_STRING: DO(str, k[0].p, k[1].p, k[2].i); break;       \
-    case TR_KEYS_ANY: assert(!"keys that lie in memory"); break;       \
+/* What the runtime has for each class of keys whose parts are an entry's arguments: a macro's argument gets
+ * the class and a key's parts. Strings are borrowed, as arguments are. */
+#define BY_CLASS(key, DO)                                                \
+    switch (tr_ty_key_class(key)) {                                      \
+    case TR_KEYS_BOOL: DO(bool, k[0].b); break;                          \
+    case TR_KEYS_I64: DO(i64, k[0].u); break;                            \
+    case TR_KEYS_F64: DO(f64, k[0].f); break;                            \
+    case TR_KEYS_C128: DO(c128, k[0].f, k[1].f); break;                  \
+    case TR_KEYS_2I64: DO(2i64, k[0].u, k[1].u); break;                  \
+    case TR_KEYS_STRING: DO(str, k[0].p, k[1].p, k[2].i); break;         \
+    case TR_KEYS_ANY: assert(false && "keys that lie in memory"); break; \
     }
 
 int64_t tr_items_find(const tr_ty *key, const tr_slot *k, const void *t) {

@@ -402,14 +402,13 @@ static int module_exec(PyObject *module) {
      * where a handler of a signal may compile, must find the way free while a fork waits for the import */
     bool ok = register_fork(module) && tr_sorts_find() && tr_builtin_map_import() && find_numpy_classes(st) &&
               tr_types_add(module) && tr_typed_add(module) && tr_typed_tables_add(module) &&
-              tr_face_init(tr_ext_state(module)) &&
-              tr_box_add(module) && tr_function_add(module) && tr_ufunc_add(module) &&
-              tr_device_add(module) && tr_dlpack_add(module) && tr_stream_add(module) &&
-              tr_libs_add(module) && tr_librand_add(module) && tr_libsort_add(module) &&
-              tr_libsparse_add(module) && tr_blas_add(module) && tr_launch_add(module) &&
-              tr_lazy_add(module) && tr_selftest_add(module) && tr_about_add(module) &&
-              PyModule_AddStringConstant(module, "__version__", TR_VERSION) == 0 && add_cpus(module) &&
-              PyModule_AddStringConstant(module, "_REASON", TR_REASON_ATTR) == 0 &&
+              tr_face_init(tr_ext_state(module)) && tr_box_add(module) && tr_function_add(module) &&
+              tr_ufunc_add(module) && tr_device_add(module) && tr_dlpack_add(module) &&
+              tr_stream_add(module) && tr_libs_add(module) && tr_librand_add(module) &&
+              tr_libsort_add(module) && tr_libsparse_add(module) && tr_blas_add(module) &&
+              tr_launch_add(module) && tr_lazy_add(module) && tr_selftest_add(module) &&
+              tr_about_add(module) && PyModule_AddStringConstant(module, "__version__", TR_VERSION) == 0 &&
+              add_cpus(module) && PyModule_AddStringConstant(module, "_REASON", TR_REASON_ATTR) == 0 &&
               PyModule_AddStringConstant(module, "_STANDS_FOR", STANDS_ATTR) == 0;
     assert((!ok || is_whole(st)) && "a state is whole when the module is there");
     assert(tr_py_agrees(ok) && "a module that cannot be made has raised");

@@ -170,8 +170,8 @@ typedef struct walk {
 } walk;
 
 /* Where a display is in a value: it is the value, it is somewhere in it; else the value is a tuple, or a
- * display that is read, which has it at that place. Two marks: the display is one of names and values (and may
- * become a dict), and what has it at the place is one (its values are counted). */
+ * display that is read, which has it at that place. Two marks: the display is one of names and values (and
+ * may become a dict), and what has it at the place is one (its values are counted). */
 enum { PLACES = 0x3fffffff, ITSELF = PLACES, ANYWHERE = PLACES - 1 };
 #define NAMES   (1u << 31)
 #define BY_NAME (1u << 30)
@@ -278,7 +278,8 @@ static bool is_used_elsewhere(const tr_fn *f, tr_val v) {
     return n > 1 || tr_at(f, v)->op != TR_OP_BUILDLIST;
 }
 
-/* What has the display is returned. One of names is a record for who asked, but an item where a round gives it. */
+/* What has the display is returned. One of names is a record for who asked, but an item where a round gives
+ * it. */
 static bool hands_on(const walk *w, const tr_fn *f, tr_val v, uint32_t place) {
     return place & NAMES ? w->f->p->funcs.d[f->func].round != NULL : is_returned(w, f, v);
 }

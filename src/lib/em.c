@@ -339,9 +339,10 @@ bool tr_lib_coerce_array(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
 }
 
 static bool has_keys_of(const tr_ty *keyed, const tr_ty *record) {
-    bool same = tr_em_keyed_n(keyed) == record->n;
+    const tr_ty *names = keyed->items[0];
+    bool same = names->n == record->n;
     for (uint32_t k = 0; same && k < record->n; k++)
-        same = strcmp(tr_em_keyed_name(keyed, k), record->fields[k]) == 0;
+        same = strcmp(names->items[k]->lit->u.s.d, record->fields[k]) == 0;
     return same;
 }
 

@@ -297,7 +297,7 @@ static bool pair_equal(tr_em *e, const void *user, tr_tv *acc) {
 static bool equals_display(tr_em *e, tr_tv d, tr_tv display, tr_tv *all) {
     uint32_t n = tr_em_keyed_n(display.ty);
     *all = tr_em_strong(e, tr_em_cmp(e, TR_CMP_EQ, tr_table_live(e, d), tr_em_i64(e, n)));
-    for (uint32_t k = 0; k < n && !is_of_nothing(e, d); k++) {
+    for (uint32_t k = 0; k < n && !tr_table_gives_nothing(e, d); k++) {
         named p = {.d = d};
         tr_tv both[2] = {tr_em_item(e, tr_em_item(e, display, 0), k), tr_em_keyed_value(e, display, k)};
         p.pair = tr_em_tuple(e, 2, both);

@@ -49,7 +49,7 @@ static void drop(tr_mem *m) {
         tr_rt_blocks_put(m->home, m, m->size, m->raw);
 }
 
-const tr_shape tr_rt_room = {0, 0, NULL};
+const tr_shape tr_rt_room = {.size = 0};
 
 static bool is_list(const tr_mem *m) {
     return !m->far && m->shape && m->shape->size;

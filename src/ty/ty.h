@@ -139,8 +139,8 @@ const tr_ty *tr_ty_like(tr_tytab *t, const tr_ty *a, const tr_ty *const *items);
 const tr_ty *tr_ty_tuple(tr_tytab *t, uint32_t n, const tr_ty *const *items);
 const tr_ty *tr_ty_named_tuple(tr_tytab *t, const char *name, uint32_t serial, uint32_t n,
                                const tr_ty *const *items, const char *const *fields);
-/* What Python is given of a type: strings for their constants, and for names with values (KEYED, whose names are
- * a compilation's own) the values with the keys of the dict that they become. */
+/* What Python is given of a type: strings for their constants, and for names with values (KEYED, whose names
+ * are a compilation's own) the values with the keys of the dict that they become. */
 const tr_ty *tr_ty_for_python(tr_tytab *t, const tr_ty *a);
 bool tr_ty_is_dict_record(const tr_ty *t);
 /* Both name one class, whatever their items are. */

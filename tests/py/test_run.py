@@ -848,6 +848,8 @@ except Exception as e:
 def test_a_module_that_declares_structrefs_is_imported(tmp_path):
     out = ok(run("run", script(tmp_path, STRUCTREF))).splitlines()
     assert out == ["4", "UnsupportedError Treadle does not have numba.experimental.structref"]
+
+
 def test_typed_containers(tmp_path):
     program = """
 import numba
