@@ -412,6 +412,7 @@ LAYOUTS = tuple(
 )
 
 # What Numba says of these is that they are deprecated; a list's way in is its slowest part.
+IN_CPYTHON = (1 / 4, 1 / 8)
 CONTAINERS: list[Row] = [
     *against("append and iterate", {"numba": (0.8, 0.4), "c": (0.6, 0.3)}, "ns/el", "containers"),
     *against("list in, read", {"numba": (1 / 50, 1 / 300)}, "ns/el", "containers"),
@@ -420,6 +421,18 @@ CONTAINERS: list[Row] = [
     *against("list out", {"numba": (1.0, 0.9)}, "ns/el", "containers"),
     *against("typed.List of a list", {"numba": (1 / 50, 1 / 500)}, "ns/el", "containers"),
     *against("l[i] of a typed.List", {"numba": (1 / 10, 1 / 25), "python": NOTHING}, "ns/el", "containers"),
+    *against("dict of int64, insert", {"numba": (0.5, 0.25), "python": IN_CPYTHON}, "ns/el", "containers"),
+    *against(
+        "dict of int64, insert and find", {"numba": (0.5, 0.25), "python": IN_CPYTHON}, "ns/el", "containers"
+    ),
+    *against(
+        "dict of pairs, insert and find", {"numba": (0.5, 0.3), "python": IN_CPYTHON}, "ns/el", "containers"
+    ),
+    *against("dict of 1,000, find", {"numba": (0.6, 0.35), "python": IN_CPYTHON}, "ns/el", "containers"),
+    *against(
+        "set of int64, add and ask", {"numba": (0.6, 0.35), "python": IN_CPYTHON}, "ns/el", "containers"
+    ),
+    *against("count words", {"numba": (1 / 3, 1 / 7), "python": (1 / 2, 1 / 4)}, "ns/el", "containers"),
 ]
 
 LIBRARY: list[Row] = [

@@ -27,7 +27,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("fam",),  # what families share
         ("operators",),
         ("arrays",),
-        ("index", "nparray", "kind_*"),  # kind_*: what one kind of value does
+        ("index", "nparray", "nplist", "kind_*", "shown", "template"),  # kind_*: what one kind of value does
         ("fancy", "npshape", "unpack"),
         # the families: a builtin is a template of one of them
         (
@@ -42,6 +42,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "pyprint",
             "pyvalues",
             "pywith",
+            "typed",
             "shared",
         ),
         (
@@ -61,6 +62,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "pybest",
             "pybuiltins",
             "pyreduce",
+            "pybytes",
             "pystr",
             "threads",
         ),
@@ -154,7 +156,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ),
         ("pattern/room",),
         # loops over a prange
-        ("prange/coords", "prange/inspect", "prange/reduction", "prange/spans"),
+        ("prange/coords", "prange/inspect", "prange/reduction", "prange/spans", "prange/unbound"),
         ("prange/depend", "prange/joins"),
         ("prange/accumulate", "prange/extreme"),
         ("prange/inplace", "prange/ploop"),
@@ -176,11 +178,24 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("about", "left", "printed", "sorts", "state", "watch"),  # the ground: state.h, py.h, compat.h
         ("frame", "pyerr", "threads"),  # the end of a frame; errors become exceptions
         # which type a value has, and values in and out: containers have items of all kinds
-        ("box", "date", "generator", "items", "lists", "ntclass", "number", "record", "unbox", "value"),
+        (
+            "box",
+            "date",
+            "face",
+            "generator",
+            "items",
+            "lists",
+            "ntclass",
+            "number",
+            "record",
+            "typed_items",
+            "unbox",
+            "value",
+        ),
         ("lazynode",),  # nodes and plans as data
         ("freeze", "freeze_*"),  # the snapshot
         ("sig", "types"),
-        ("typed",),  # treadle.typed
+        ("typed", "typed_table"),  # treadle.typed
         ("device", "dlpack", "exchange", "stream"),  # the device's memory, and that of others
         ("blas", "libs", "librand", "libsort", "libsparse"),  # what libraries do there
         ("bind", "job"),
@@ -214,7 +229,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("blas", "fft"),
     ),
     "infer": (
-        ("cells", "handlers", "match", "optional", "sizes", "unroll"),
+        ("cells", "handlers", "match", "optional", "sizes", "stars", "unroll"),
         ("contract", "step"),  # one instruction
         ("outputs",),
         ("infer",),  # the table of instances, and the fixed point
@@ -264,7 +279,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ),
         ("fspec", "math", "matmul", "mem", "sort"),
         ("dict", "far", "list", "shadow", "str", "str_type.h"),
-        ("print", "str_case", "str_number"),
+        ("bytes", "print", "str_case", "str_number"),
         ("date", "enter", "order"),  # enter: the way into compiled code
         ("mt", "tick", "watch"),
         ("pool", "pyrandom"),
@@ -290,6 +305,8 @@ DOORS: dict[str, dict[str, str]] = {
         "tr_lib_contains_string": "what is asked of a string that is known, or in pieces, is asked of one that is made",
         "tr_lib_get_string": "what is asked of a string that is known, or in pieces, is asked of one that is made",
         "tr_lib_show_string": "what is asked of a string that is known, or in pieces, is asked of one that is made",
+        "tr_em_make_string": "a specification that running makes makes a string",
+        "tr_em_bytes": "a constant that is bytes",
         "tr_lib_put_piece": "a string is made of what print() writes",
         "tr_lib_array_binary": "an operator of arrays",
         "tr_lib_array_compare": "an operator of arrays",

@@ -47,6 +47,7 @@ CAUSES = {
     "jitclass": r"jitclass|deferred_type",
     "the result of compile()": "'NoneType' object is not callable",
     "overload": r"numba\.extending\.overload",
+    "intrinsic": r"numba\.extending\.intrinsic",
     "structured arrays": r"dtype \|V\d+|record|void|structured",
     "compiled functions of SciPy": r"class 'ndtri'|get_cython_function_address|an object of class",
     "a read past an edge, by the program": r"IndexError: index \d+ is out of bounds",

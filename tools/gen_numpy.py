@@ -75,7 +75,8 @@ when a function compiles.
 | `axis` of `median` is one axis, or none; `unique` has no `axis` but for arrays of one, sorts always (`sorted=`), and its inverse has the array's shape | several; any; NumPy 1 made it flat |
 | `bins` of `histogram` is a number or edges; `bincount` with weights is float64 without items, too | the name of a rule, too; int64 |
 | bounds of random integers and parameters of `hypergeometric` and `multinomial` are numbers, `axis`, `method` are constants; `random.seed` takes an integer, `random.getrandbits` up to 64 bits; where a float overflows, Python's `random` gives an infinity | arrays too; text and floats; any number; OverflowError |
-| `split` and its like give a tuple; a number of sections is a constant | a list |
+| `split` and its like give a tuple where the number of parts is known when the function compiles: sections by a constant, places that are written out; else a list | a list |
+| `out=` of `around` may be integers, which take what is rounded | a TypeError |
 | `pad` has the modes constant, edge, reflect, symmetric, wrap, empty, and `constant_values` | more of them |
 | `logspace`, `geomspace` take numbers as ends; `unique`, `trim_zeros` have no `axis` | arrays, too; an axis |
 | arrays to choose from (`choose`, `select`, `piecewise`, `block`) stand in tuples or lists that are written out; the length of `multi_index` and `dims` is known | any sequences |

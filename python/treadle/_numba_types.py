@@ -85,6 +85,14 @@ def _is_list(t: _core.Type) -> bool:
     return repr(t).startswith("list(")
 
 
+def _is_dict(t: _core.Type) -> bool:
+    return repr(t).startswith("dict(")
+
+
+def _is_set(t: _core.Type) -> bool:
+    return repr(t).startswith("set(")
+
+
 _hashable = _class("Hashable", Type)
 _number = _class("Number", _hashable, lambda t: t in _INTEGERS + _FLOATS + _COMPLEX)
 _opaque = _class("Opaque", Type)
@@ -113,6 +121,9 @@ CLASSES: dict[str, type] = {
     "MutableSequence": _class("MutableSequence", Type, _is_list),
     "List": _class("List", Type, _is_list, _composed(types.List)),
     "ListType": _class("ListType", Type, _is_list, _composed(types.ListType)),
+    "DictType": _class("DictType", Type, _is_dict, _composed(types.DictType)),
+    "Set": _class("Set", Type, _is_set, _composed(types.Set)),
+    "SetType": _class("SetType", Type, _is_set, _composed(types.SetType)),
     "Sequence": _class("Sequence", Type),
     "Buffer": _buffer,
     "ArrayCompatible": _class("ArrayCompatible", Type, _is_array),

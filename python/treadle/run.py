@@ -17,7 +17,7 @@ import sys
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import BuiltinImporter, ModuleSpec, SourceFileLoader, SourcelessFileLoader
 from types import ModuleType, TracebackType
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, NoReturn, Sequence
 
 from . import _cudalib
 from ._standin import MissingDecorator, MissingModule, MissingType, is_numba_module
@@ -175,10 +175,10 @@ def _names_of(module: str) -> dict[str, Any]:
         from . import _numba_types
 
         return {**_type_names(), **_numba_types.CLASSES, **_numba_types.DOMAINS}
-    if path in (["typed"], ["typed", "typedlist"]):
-        from .typed import List
+    if path[:1] == ["typed"] and path[1:] in ([], ["typedlist"], ["typeddict"], ["typedset"]):
+        from .typed import Dict, List, Set
 
-        return {"List": List}
+        return {"Dict": Dict, "List": List, "Set": Set}
     if path in (["errors"], ["core", "errors"]):
         return _error_names()
     if path in (["config"], ["core", "config"]):
@@ -222,6 +222,12 @@ def _names_of(module: str) -> dict[str, Any]:
         return _cu.names_of(path[2:])
     if path == ["experimental"]:
         return {"jitclass": MissingDecorator("numba.experimental.jitclass")}
+    if path == ["experimental", "structref"]:  # modules declare what few of their users reach
+        declares = ("register", "define_attributes", "define_boxing", "define_constructor", "define_proxy")
+        return {
+            **{name: MissingDecorator(f"numba.experimental.structref.{name}") for name in declares},
+            "StructRefProxy": _Proxy,
+        }
     if path in (["core", "registry"], ["core", "dispatcher"]):
         from ._core import Function
 
@@ -249,6 +255,15 @@ _PACKAGES = (
     "testing",
     "tests",
 )
+
+
+class _Proxy:
+    """The base of classes that stand for structrefs: there are no objects of them."""
+
+    def __new__(cls, *args: Any) -> NoReturn:
+        from . import errors
+
+        raise errors.UnsupportedError("Treadle does not have numba.experimental.structref")
 
 
 class _Module(MissingModule):
@@ -297,10 +312,28 @@ class _StandinFinder(MetaPathFinder, Loader):
         module.__file__ = __file__  # programs print where what they use is
 
 
+class _BuilderFinder(MetaPathFinder, Loader):
+    """Finds llvmlite where there is none. Programs import it beside Numba, for the bodies of intrinsics: they run but for what reaches those."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name.partition(".")[0] != "llvmlite":
+            return None
+        return ModuleSpec(name, self, origin="treadle", is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return MissingModule(spec.name, "Treadle in the place of " + spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        pass
+
+
 def install() -> None:
-    """Put the stand-ins in front of what is installed, for this process."""
+    """Put the stand-ins in front of what is installed, for this process; llvmlite's behind it."""
     if not any(isinstance(f, _StandinFinder) for f in sys.meta_path):
         sys.meta_path.insert(0, _StandinFinder())
+        sys.meta_path.append(_BuilderFinder())
 
 
 def follow() -> None:

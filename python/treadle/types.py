@@ -17,9 +17,12 @@ globals().update(_scalars)
 __all__ = [
     "Array",
     "CPointer",
+    "DictType",
     "List",
     "ListType",
     "NamedTuple",
+    "Set",
+    "SetType",
     "Signature",
     "Tuple",
     "Type",
@@ -161,7 +164,7 @@ def ListType(dtype: Any) -> Type:
     Parameters
     ----------
     dtype : type
-        Of the items: a number's.
+        Of the items.
 
     Returns
     -------
@@ -170,6 +173,75 @@ def ListType(dtype: Any) -> Type:
     Raises
     ------
     TypeError
-        ``dtype`` is not a number's type.
+        ``dtype`` is no type of a list's items.
     """
     return List(dtype)
+
+
+def DictType(keyty: Any, valty: Any) -> Type:
+    """Type of a dict, and of a `treadle.typed.Dict`: the same code takes both.
+
+    Parameters
+    ----------
+    keyty : type
+        Of the keys: a number's, ``str``, or a pair of integers. Integers but uint64 are int64, floats float64.
+    valty : type
+        Of the values: what a list's items may be.
+
+    Returns
+    -------
+    Type
+
+    Raises
+    ------
+    TypeError
+        There are no such keys, or values.
+
+    Examples
+    --------
+    >>> treadle.types.DictType(treadle.types.unicode_type, treadle.float64)
+    dict(str, float64)
+    """
+    return as_type(f"dict({as_type(keyty)!r}, {as_type(valty)!r})")
+
+
+def SetType(dtype: Any) -> Type:
+    """Type of a set, and of a `treadle.typed.Set`: the same code takes both.
+
+    Parameters
+    ----------
+    dtype : type
+        Of the items: what a dict's keys may be.
+
+    Returns
+    -------
+    Type
+
+    Raises
+    ------
+    TypeError
+        There are no such items.
+    """
+    return as_type(f"set({as_type(dtype)!r})")
+
+
+def Set(dtype: Any, reflected: bool = False) -> Type:
+    """Type of a set, as Numba has it: `SetType`.
+
+    Parameters
+    ----------
+    dtype : type
+        Of the items.
+    reflected : bool
+        Whether Python sees what a function changes follows from the function.
+
+    Returns
+    -------
+    Type
+
+    Raises
+    ------
+    TypeError
+        There are no such items.
+    """
+    return SetType(dtype)

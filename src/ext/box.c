@@ -5,6 +5,7 @@
  * object, so that an error half-way frees each block exactly once. */
 #include "dev/dev.h"
 #include "ext/box.h"
+#include "ext/face.h"
 #include "ext/far.h"
 
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "ext/number.h"
 #include "ext/ntclass.h"
 #include "ext/record.h"
+#include "ext/typed_items.h"
 #include "rt/fns.h"
 
 typedef struct tr_memobj {
@@ -89,6 +91,15 @@ static bool can_items(const tr_ty *ty) {
 
 static bool can_list(const tr_ty *ty) {
     return ty->kind == TR_TY_SET || tr_box_can(ty->items[0]);
+}
+
+/* Of a function that makes values there is no object. */
+static bool can_faced(const tr_ty *ty) {
+    return ty->sub != TR_FACE_MADE && tr_box_can(ty->items[0]);
+}
+
+static bool can_deque(const tr_ty *ty) {
+    return tr_box_can(ty->items[0]);
 }
 
 static bool can_held(const tr_ty *ty) {
@@ -348,15 +359,16 @@ static PyObject *list_of(const tr_boxer *b, const tr_ty *item, const tr_list *l)
 }
 
 /* The keys of a table, with the values of a dict. */
-static PyObject *table_of(const tr_boxer *b, const tr_ty *key, const tr_ty *value, const tr_table *t,
-                          const tr_list *values) {
+static PyObject *table_of(const tr_boxer *b, const tr_ty *ty, const tr_table *t, const tr_list *values) {
+    const tr_ty *of = tr_face_plain(ty), *key = (values ? of->items[0] : of)->items[0],
+                *value = values ? of->items[1]->items[0] : NULL;
     reader keys = {0}, under = {0};
     bool ok = reader_init(&keys, b, key, &t->keys) && (!values || reader_init(&under, b, value, values));
-    PyObject *r = !ok ? NULL : values ? PyDict_New() : PySet_New(NULL);
+    PyObject *r = ok ? tr_face_new(b->st, ty) : NULL;
     int64_t e = tr_rt_table_next(t, 0);
     for (int bad = 0; r && e >= 0; e = tr_rt_table_next(t, e + 1)) {
         PyObject *k = item_at(&keys, e), *v = k && values ? item_at(&under, e) : NULL;
-        bad = !k || (values && !v) || (values ? PyDict_SetItem(r, k, v) : PySet_Add(r, k)) < 0;
+        bad = !k || (values && !v) || (values ? tr_face_set(r, k, v) : PySet_Add(r, k)) < 0;
         Py_XDECREF(k);
         Py_XDECREF(v);
         if (bad)
@@ -370,10 +382,8 @@ static PyObject *table_of(const tr_boxer *b, const tr_ty *key, const tr_ty *valu
 static PyObject *make_of(const tr_boxer *b, const tr_ty *ty, const tr_slot *x) {
     if (ty->kind == TR_TY_LIST)
         return list_of(b, ty->items[0], tr_mem_data(x->p));
-    bool dict = ty->kind == TR_TY_DICT;
-    const tr_ty *key = dict ? ty->items[0]->items[0] : ty->items[0];
-    return table_of(b, key, dict ? ty->items[1]->items[0] : NULL, tr_mem_data(x[0].p),
-                    dict ? tr_mem_data(x[1].p) : NULL);
+    bool dict = tr_face_plain(ty)->kind == TR_TY_DICT;
+    return table_of(b, ty, tr_mem_data(x[0].p), dict ? tr_mem_data(x[1].p) : NULL);
 }
 
 typedef PyObject *(*box_fn)(const tr_boxer *b, const tr_ty *ty, const tr_slot **at);
@@ -388,6 +398,7 @@ static PyObject *with_lists(const tr_boxer *b, const tr_ty *ty, const tr_slot **
 }
 
 static bool holds_lists(const tr_ty *ty) {
+    ty = tr_face_plain(ty);
     return ty->kind == TR_TY_DICT ? tr_ty_has_lists(ty->items[1]->items[0]) : tr_ty_has_lists(ty->items[0]);
 }
 
@@ -397,6 +408,10 @@ static PyObject *box_list(const tr_boxer *b, const tr_ty *ty, const tr_slot **at
     const tr_slot *x = *at;
     tr_mem *m = x->p;
     assert(m && m->refs > 0 && "a list that is returned lives");
+    if (tr_typed_of(m)) {
+        *at += tr_ty_nparts(ty);
+        return Py_NewRef(tr_typed_of(m));
+    }
     if (!b->lists && holds_lists(ty))
         return with_lists(b, ty, at, box_list);
     *at += tr_ty_nparts(ty);
@@ -412,6 +427,36 @@ static PyObject *box_list(const tr_boxer *b, const tr_ty *ty, const tr_slot **at
         if (r && key && PyDict_SetItem(b->lists, key, r) < 0)
             Py_CLEAR(r);
     }
+    Py_XDECREF(key);
+    return r;
+}
+
+/* The items of its list from the first one on. */
+static PyObject *deque_of(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    const tr_slot *x = *at;
+    tr_list l = *(const tr_list *)tr_mem_data(x[0].p);
+    const int64_t *state = x[2].p; /* the array's data: behind the list, and the array's owner */
+    const tr_ty *item = ty->items[0]->items[0];
+    *at += tr_ty_nparts(ty);
+    assert(state[0] >= 0 && state[0] <= l.len && "the first item is in the list");
+    l.items = (char *)l.items + state[0] * (int64_t)tr_ty_lies(item, NULL, NULL);
+    l.len -= state[0];
+    l.cap -= state[0];
+    PyObject *items = list_of(b, item, &l);
+    PyObject *r = items ? tr_face_deque(b->st, items, state[1]) : NULL;
+    Py_XDECREF(items);
+    return r;
+}
+
+/* One that is in a result twice is one there, too. */
+static PyObject *box_deque(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    if (!b->lists)
+        return with_lists(b, ty, at, box_deque);
+    PyObject *key = PyLong_FromVoidPtr((*at)[0].p), *r = NULL;
+    if (key && (r = Py_XNewRef(PyDict_GetItemWithError(b->lists, key))))
+        *at += tr_ty_nparts(ty);
+    else if (key && !PyErr_Occurred() && (r = deque_of(b, ty, at)) && PyDict_SetItem(b->lists, key, r) < 0)
+        Py_CLEAR(r);
     Py_XDECREF(key);
     return r;
 }
@@ -439,6 +484,20 @@ static PyObject *box_string(const tr_boxer *b, const tr_ty *ty, const tr_slot **
     PyObject *r = tr_box_string(*at);
     *at += 3;
     return r;
+}
+
+/* The argument where it is one, else a copy. */
+static PyObject *box_bytes(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    tr_str s = {(*at)[0].p, (*at)[1].p, (*at)[2].i};
+    Py_ssize_t n = (Py_ssize_t)tr_str_len(&s);
+    PyObject *o = (PyObject *)((uintptr_t)s.owner & ~(uintptr_t)1);
+    (void)b, (void)ty;
+    *at += 3;
+    if (((uintptr_t)s.owner & 1u) && PyBytes_CheckExact(o) && PyBytes_GET_SIZE(o) == n &&
+        PyBytes_AS_STRING(o) == s.data)
+        return Py_NewRef(o);
+    assert(!tr_str_width(&s) && "a character is a byte");
+    return PyBytes_FromStringAndSize(s.data, n);
 }
 
 /* --- tuples and the rest --- */

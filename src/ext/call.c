@@ -176,6 +176,16 @@ static inline outcome try_list(tr_function *f, PyObject *const *args, PyObject *
 
 static PyObject *call_bound(tr_function *f, PyObject *const *args);
 
+/* Bytes as argument i are an array of their items by Numba's rules, and where there are declared types alone;
+ * but where a declared one says bytes. */
+static bool takes_bytes(tr_function *f, uint32_t i) {
+    const tr_ty *const *ty = f->sigs + i;
+    for (uint32_t k = 0; k < f->nsigs; k++, ty += f->nparams + 1)
+        if (*ty && tr_ty_is(*ty, TR_TY_BYTES))
+            return true;
+    return !f->opts.promote_numba && !atomic_load(&f->closed) && !atomic_load(&f->sealed);
+}
+
 /* The same with arrays in the place of other buffers; *any: there are some. */
 static __attribute__((noinline)) PyObject *call_with_arrays(tr_function *f, PyObject *const *args,
                                                             bool *any) {
@@ -184,7 +194,7 @@ static __attribute__((noinline)) PyObject *call_with_arrays(tr_function *f, PyOb
     if (!a)
         return PyErr_NoMemory();
     for (uint32_t i = 0; i < f->nparams; i++) {
-        a[i] = tr_value_of_buffer(args[i]);
+        a[i] = PyBytes_CheckExact(args[i]) && takes_bytes(f, i) ? NULL : tr_value_of_buffer(args[i]);
         *any = *any || a[i];
         a[i] = a[i] ? a[i] : Py_NewRef(args[i]);
     }

@@ -196,6 +196,24 @@ static tr_obj *freeze_str(tr_frozen *z, PyObject *o) {
     return r;
 }
 
+/* A byte is the character of its number, and a zero, where texts end, the one behind the last. */
+static tr_obj *freeze_bytes(tr_frozen *z, PyObject *o) {
+    size_t n = (size_t)PyBytes_GET_SIZE(o), k = 0;
+    const unsigned char *d = (const unsigned char *)PyBytes_AS_STRING(o);
+    char *text = tr_arena_alloc(arena(z), 2 * n + 1);
+    for (size_t i = 0; i < n; i++) {
+        unsigned c = d[i] ? d[i] : 256;
+        if (c >= 0x80)
+            text[k++] = (char)(0xc0 | c >> 6);
+        text[k++] = (char)(c >= 0x80 ? 0x80 | (c & 0x3f) : c);
+    }
+    text[k] = '\0';
+    tr_obj *r = new_obj(z, TR_OBJ_BYTES, o, repr_of(z, o));
+    r->u.s.d = text;
+    r->u.s.n = (uint32_t)k;
+    return r;
+}
+
 /* A member of an enum has its name and its value, which no code changes; one that is an int
  * is that number, too. */
 static tr_obj *freeze_member(tr_frozen *z, PyObject *o) {
@@ -737,6 +755,7 @@ static const tr_contract *contract(tr_frozen *z, const tr_wishes *w) {
                        .nargs = w->nargs,
                        .sigs = w->sigs,
                        .library = w->library,
+                       .arrays = w->arrays,
                        .subscripted = w->subscripted,
                        .constants = w->constants};
     tr_vec_push(arena(z), &z->prog->contracts, k);
@@ -811,9 +830,9 @@ static bool is_of_numpy_lib(tr_frozen *z, PyObject *o) {
     return s && strncmp(s, "numpy.lib.", 10) == 0;
 }
 
-/* The function that is compiled in place of one of NumPy's, or a part of one that keeps constants, and
- * what it wishes; NULL: there is none. */
-static PyObject *library_function(tr_frozen *z, PyObject *o, tr_wishes *out) {
+/* The function that is compiled in place of one of NumPy's, or a part of one that keeps constants, what it
+ * wishes, and names of its attributes; NULL: there is none. */
+static PyObject *library_function(tr_frozen *z, PyObject *o, tr_wishes *out, PyObject **members) {
     bool part =
         PyFunction_Check(o) && is_library(z, taken(z, Py_NewRef(((PyFunctionObject *)o)->func_globals)));
     PyObject *name = part ? NULL : function_name(z, o);
@@ -826,8 +845,30 @@ static PyObject *library_function(tr_frozen *z, PyObject *o, tr_wishes *out) {
     *out =
         (tr_wishes){.opts = TR_OPTS_DEFAULT, .library = true, .nargs = (uint32_t)PyBytes_GET_SIZE(constants)};
     out->subscripted = PyTuple_GET_ITEM(found, 2) == Py_True;
+    out->arrays = PyTuple_GET_ITEM(found, 4) == Py_True;
     out->constants = tr_arena_copy(arena(z), PyBytes_AS_STRING(constants), out->nargs + 1u);
+    *members = PyTuple_GET_ITEM(found, 3);
     return PyTuple_GET_ITEM(found, 0);
+}
+
+/* What code may reach as attributes of what stands in place of a class: `itertools.chain.from_iterable`. */
+static tr_obj *freeze_members(tr_frozen *z, PyObject *o, tr_obj *of, PyObject *members) {
+    uint32_t n = (uint32_t)PyTuple_GET_SIZE(members);
+    if (!of || !n)
+        return of;
+    tr_attr *attrs = TR_NEW_N(arena(z), tr_attr, n);
+    for (uint32_t i = 0; i < n; i++) {
+        PyObject *name = PyTuple_GET_ITEM(members, i), *v = taken(z, PyObject_GetAttr(o, name));
+        attrs[i] = (tr_attr){text_of(z, name), ok(z, v) && hold(z, v) ? freeze_value(z, v) : NULL};
+        if (!attrs[i].obj)
+            return NULL;
+    }
+    tr_obj *m = new_obj(z, TR_OBJ_MODULE, o, of->repr);
+    m->u.m.name = m->repr;
+    m->u.m.n = n;
+    m->u.m.attrs = attrs;
+    of->member = m;
+    return of;
 }
 
 /* The body of an inner function: it shares the names of the function it stands in. */
@@ -1023,7 +1064,7 @@ static tr_obj *freeze_known(tr_frozen *z, PyObject *o) {
             r->u.contract = contract(z, &wishes);
         return r;
     }
-    PyObject *fn = library_function(z, o, &wishes);
+    PyObject *members = NULL, *fn = library_function(z, o, &wishes, &members);
     if (!fn && z->host->unwrap && !PyFunction_Check(o) && !z->failed)
         fn = z->host->unwrap(z->host->user, arena(z), o, &wishes);
     if (z->failed || (!fn && !PyFunction_Check(o)))
@@ -1036,6 +1077,8 @@ static tr_obj *freeze_known(tr_frozen *z, PyObject *o) {
     if (fn && !wishes.library && is_library(z, taken(z, Py_NewRef(((PyFunctionObject *)fn)->func_globals))))
         return hold(z, fn) ? freeze_function(z, o, fn, NULL, NULL)
                            : NULL; /* a stencil: its options are its caller's */
+    if (members)
+        return freeze_members(z, o, freeze_decorated(z, o, fn, &wishes), members);
     return fn ? freeze_decorated(z, o, fn, &wishes) : freeze_function(z, o, o, NULL, NULL);
 }
 
@@ -1136,6 +1179,8 @@ static tr_obj *freeze_any(tr_frozen *z, PyObject *o) {
         return new_obj(z, TR_OBJ_ELLIPSIS, o, "...");
     if (PyUnicode_CheckExact(o))
         return freeze_str(z, o);
+    if (PyBytes_CheckExact(o))
+        return freeze_bytes(z, o);
     if (PyTuple_Check(o))
         return freeze_tuple(z, o);
     if (PySlice_Check(o))

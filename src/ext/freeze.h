@@ -63,11 +63,11 @@ typedef struct tr_wishes {
     bool sealed;
     const char *refused;
     uint32_t nsigs, nargs;
-    const tr_ty *const *sigs;  /* in the arena */
-    PyObject *links;           /* tuple of what is to be linked, borrowed; or NULL */
-    PyObject *locals;          /* dict of declared types by variable, borrowed; or NULL */
-    bool library, subscripted; /* as in tr_contract */
-    const uint8_t *constants;  /* in the arena */
+    const tr_ty *const *sigs;          /* in the arena */
+    PyObject *links;                   /* tuple of what is to be linked, borrowed; or NULL */
+    PyObject *locals;                  /* dict of declared types by variable, borrowed; or NULL */
+    bool library, subscripted, arrays; /* as in tr_contract */
+    const uint8_t *constants;          /* in the arena */
 } tr_wishes;
 
 /* What the snapshot asks the rest of the extension; one per module state. The callbacks may be NULL; only

@@ -137,6 +137,7 @@ static void object(hashing *s, const tr_obj *o) {
     case TR_OBJ_FLOAT: bytes(s, &o->u.f, sizeof o->u.f); break;
     case TR_OBJ_COMPLEX: bytes(s, o->u.c, sizeof o->u.c); break;
     case TR_OBJ_SCALAR: bytes(s, o->u.c, tr_ty_class(o->ty) == 'c' ? sizeof o->u.c : sizeof o->u.u); break;
+    case TR_OBJ_BYTES:
     case TR_OBJ_STR: bytes(s, o->u.s.d, o->u.s.n); break;
     case TR_OBJ_SLICE:
     case TR_OBJ_PARTIAL:
@@ -251,6 +252,7 @@ static void contract(hashing *s, const tr_contract *k) {
     number(s, k->opts);
     number(s, k->sealed);
     number(s, k->library);
+    number(s, k->arrays);
     number(s, k->subscripted);
     number(s, k->nargs);
     bytes(s, k->constants, k->constants ? k->nargs : 0);

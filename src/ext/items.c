@@ -1,19 +1,21 @@
 /* Items of lists of Python's that are no single numbers: their type, their way into a list's memory, and
  * whether one has changed.
  *
- * The type is what all items have in common, as of what compiled code puts into a list (ty/cell.c); lists in
- * lists are joined by what they are of, as both are made here. Arrays and strings that lie in a list are
- * borrowed, as arguments are (rt/layout.h); a list that lies in one is a block of the call's, which counts
- * for each place where it lies.
- * Cost: an item is compared with the pattern of the one before it; only one of another pattern has its own
- * made. */
+ * The type is what all items have in common, as of what compiled code puts into a list (ty/cell.c);
+ * lists in lists are joined by what they are of, as both are made here. Arrays and strings that lie in a
+ * list are borrowed, as arguments are (rt/layout.h); a list that lies in one is a block of the call's,
+ * which counts for each place where it lies.
+ * Cost: an item is compared with the pattern of the one before it; only one of another pattern has its
+ * own made. */
 #include "ext/items.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "ext/compat.h"
+#include "ext/face.h"
 #include "ext/lists.h"
+#include "ext/typed_items.h"
 #include "rt/fns.h"
 
 bool tr_items_init(tr_items *it, const tr_ty *item) {
@@ -94,6 +96,11 @@ const tr_ty *tr_items_join(tr_tytab *t, const tr_ty *a, const tr_ty *b) {
         const tr_ty *k = join_sets(t, a->items[0], b->items[0]), *v = join_lists(t, a->items[1], b->items[1]);
         return k && v ? tr_ty_dict_of(t, k, v) : NULL;
     }
+    if ((a->kind == TR_TY_FACED || a->kind == TR_TY_FROZEN) && b->kind == a->kind && b->sub == a->sub &&
+        a->n == 1) {
+        const tr_ty *of = tr_items_join(t, a->items[0], b->items[0]);
+        return of ? tr_ty_of(t, (tr_tyk)a->kind, a->sub, 1, &of) : NULL;
+    }
     if (a->kind == TR_TY_TUPLE && b->kind == TR_TY_TUPLE && a->n == b->n && tr_ty_like(t, a, b->items) == b &&
         (tr_ty_has_lists(a) || tr_ty_has_lists(b)))
         return join_tuples(t, a, b);
@@ -117,13 +124,20 @@ typedef struct common {
 static const tr_ty *type_of(common *c, PyObject *o) {
     tr_argk_clear(&c->last);
     c->item = NULL;
-    if (Py_IS_TYPE(o, c->st->typed_list_type) || !tr_value_pattern_in(c->st, o, c->lists, &c->last))
+    if (tr_typed_is(c->st, o) || !tr_value_pattern_in(c->st, o, c->lists, &c->last))
         return NULL;
     tr_argk_forget_strings(&c->last);
     if (tr_argk_has_const(&c->last))
         return NULL;
     c->item = tr_argk_type(c->st->types, &c->last, NULL, NULL);
     return c->item;
+}
+
+const tr_ty *tr_items_type(tr_state *st, PyObject *o) {
+    common c = {.st = st, .lists = 1};
+    const tr_ty *ty = type_of(&c, o);
+    tr_argk_clear(&c.last);
+    return ty && tr_ty_may_be_item(ty) ? ty : NULL;
 }
 
 static bool add(common *c, PyObject *o) {
@@ -175,10 +189,6 @@ bool tr_items_fit(tr_state *st, PyObject *tuple, const tr_ty *item) {
     return PyTuple_GET_SIZE(tuple) == 0 || (all && tr_items_join(st->types, item, all) == item);
 }
 
-PyObject *tr_items_of_table(PyObject *o) {
-    return PyDict_CheckExact(o) ? PyDict_Items(o) : PySequence_List(o);
-}
-
 /* The type of a dict, or a set, with such items. */
 static const tr_ty *table_type(tr_state *st, PyObject *items, bool dict, unsigned lists) {
     Py_ssize_t n = PyList_GET_SIZE(items), i;
@@ -194,14 +204,16 @@ static const tr_ty *table_type(tr_state *st, PyObject *items, bool dict, unsigne
 }
 
 const tr_ty *tr_items_table_of(tr_state *st, PyObject *o, unsigned lists) {
-    PyObject *items = tr_items_of_table(o);
-    const tr_ty *r = items ? table_type(st, items, PyDict_CheckExact(o), lists) : NULL;
+    PyObject *items = tr_face_items(o);
+    const tr_ty *r = items ? table_type(st, items, tr_face_is_dict(o), lists) : NULL;
+    r = r ? tr_face_type(st, o, r) : NULL;
     Py_XDECREF(items);
     PyErr_Clear();
     return r;
 }
 
 bool tr_items_fit_table(tr_state *st, PyObject *items, const tr_ty *ty) {
+    ty = tr_face_plain(ty);
     const tr_ty *is = table_type(st, items, ty->kind == TR_TY_DICT, 1);
     return is && tr_items_join(st->types, ty, is) == ty;
 }
@@ -227,7 +239,20 @@ int tr_items_cost(tr_tytab *t, const tr_ty *from, const tr_ty *to) {
     return tr_ty_accept(from, to);
 }
 
-const tr_shape *tr_items_shape(const tr_ty *item) {
+/* Of keys that no class of the runtime's is for: by its name, as code has it. */
+static const tr_shape *named_shape(const tr_ty *key, uint32_t size, unsigned n, const uint32_t *at) {
+    tr_sb name;
+    tr_sb_init(&name);
+    tr_sb_printf(&name, TR_SHAPE_NAME "_%u", size);
+    for (unsigned k = 0; k < n; k++)
+        tr_sb_printf(&name, "_%u", at[k]);
+    tr_ty_key_words(key, &name);
+    const tr_shape *s = name.oom ? NULL : tr_rt_shape_named(name.d);
+    tr_sb_fini(&name);
+    return s;
+}
+
+const tr_shape *tr_items_shape(const tr_ty *item, bool keys) {
     uint32_t few[64], *at = few;
     unsigned np = tr_ty_nparts(item), n = tr_ty_owners(item, NULL);
     if (np + n > 64 && !(at = PyMem_New(uint32_t, np + n)))
@@ -236,7 +261,8 @@ const tr_shape *tr_items_shape(const tr_ty *item) {
     tr_ty_owners(item, own);
     for (unsigned k = 0; k < n; k++)
         own[k] = at[own[k]];
-    const tr_shape *s = tr_rt_shape(size, n, own);
+    const tr_shape *s = keys && tr_ty_key_class(item) == TR_KEYS_ANY ? named_shape(item, size, n, own)
+                                                                     : tr_rt_shape(size, n, own);
     if (at != few)
         PyMem_Free(at);
     return s;
@@ -271,42 +297,66 @@ bool tr_items_fill(const tr_unboxer *u, PyObject *tuple, const tr_ty *item, cons
     return ok;
 }
 
-/* The entry of a key, which is made where there is none; -1 without memory. */
-static int64_t enter(const tr_ty *key, const tr_slot *k, void *t, void *values) {
-    int64_t e;
-    switch ((tr_tyk)key->kind) {
-    case TR_TY_BOOL:
-        e = tr_rt_dict_find_bool(t, k[0].b);
-        return e < 0 ? tr_rt_dict_enter_bool(t, k[0].b, values) : e;
-    case TR_TY_F64:
-        e = tr_rt_dict_find_f64(t, k[0].f);
-        return e < 0 ? tr_rt_dict_enter_f64(t, k[0].f, values) : e;
-    case TR_TY_C128:
-        e = tr_rt_dict_find_c128(t, k[0].f, k[1].f);
-        return e < 0 ? tr_rt_dict_enter_c128(t, k[0].f, k[1].f, values) : e;
-    case TR_TY_STRING: /* borrowed, as arguments are */
-        e = tr_rt_dict_find_str(t, k[0].p, k[1].p, k[2].i);
-        return e < 0 ? tr_rt_dict_enter_str(t, k[0].p, k[1].p, k[2].i, values) : e;
-    case TR_TY_TUPLE:
-        e = tr_rt_dict_find_2i64(t, k[0].u, k[1].u);
-        return e < 0 ? tr_rt_dict_enter_2i64(t, k[0].u, k[1].u, values) : e;
-    default:
-        assert((key->kind == TR_TY_I64 || key->kind == TR_TY_U64) && "keys have classes");
-        e = tr_rt_dict_find_i64(t, k[0].u);
-        return e < 0 ? tr_rt_dict_enter_i64(t, k[0].u, values) : e;
+/* What the runtime has for each class of keys whose parts are an entry's arguments: a macro's argument gets
+ * the class and a key's parts. Strings are borrowed, as arguments are. */
+#define BY_CLASS(key, DO)                                                \
+    switch (tr_ty_key_class(key)) {                                      \
+    case TR_KEYS_BOOL: DO(bool, k[0].b); break;                          \
+    case TR_KEYS_I64: DO(i64, k[0].u); break;                            \
+    case TR_KEYS_F64: DO(f64, k[0].f); break;                            \
+    case TR_KEYS_C128: DO(c128, k[0].f, k[1].f); break;                  \
+    case TR_KEYS_2I64: DO(2i64, k[0].u, k[1].u); break;                  \
+    case TR_KEYS_STRING: DO(str, k[0].p, k[1].p, k[2].i); break;         \
+    case TR_KEYS_ANY: assert(false && "keys that lie in memory"); break; \
     }
+
+int64_t tr_items_find(const tr_ty *key, const tr_slot *k, const void *t) {
+    int64_t e = -1;
+#define FIND(cls, ...) e = tr_rt_dict_find_##cls(t, __VA_ARGS__)
+    BY_CLASS(key, FIND)
+    return e;
+}
+
+int64_t tr_items_enter_key(const tr_ty *key, const tr_slot *k, void *t, void *values) {
+    int64_t e = tr_items_find(key, k, t);
+    if (e >= 0)
+        return e;
+#define ENTER(cls, ...) e = tr_rt_dict_enter_##cls(t, __VA_ARGS__, values)
+    BY_CLASS(key, ENTER)
+    return e;
+}
+
+void tr_items_leave(const tr_ty *key, tr_frame *f, void *t, int64_t e, void *values) {
+#define LEAVE(cls, ...) tr_rt_dict_leave_##cls(f, t, e, values)
+    BY_CLASS(key, LEAVE)
+}
+
+/* The entry of a key, which is made where there is none; -1 without memory. */
+static int64_t enter(const tr_items *key, void *t, void *values) {
+    char few[256], *lies = few;
+    if (tr_ty_key_class(key->item) != TR_KEYS_ANY)
+        return tr_items_enter_key(key->item, key->parts, t, values);
+    if (key->size > sizeof few && !(lies = PyMem_Malloc(key->size)))
+        return -1;
+    tr_items_store(key, lies);
+    int64_t e = tr_rt_dict_find_any(t, lies);
+    e = e < 0 ? tr_rt_dict_enter_any(t, lies, values) : e;
+    if (lies != few)
+        PyMem_Free(lies);
+    return e;
 }
 
 /* One key, and its value. */
 static bool enter_one(const tr_unboxer *u, PyObject *k, PyObject *v, tr_items *key, tr_items *value,
                       void *table, void *values) {
     tr_slot *at = key->parts, *to = value->parts;
+    memset(key->parts, 0, key->n * sizeof *key->parts);
     if (!tr_value_unbox(u, k, key->item, &at))
         return false;
     memset(value->parts, 0, value->n * sizeof *value->parts);
     if (v && !tr_value_unbox(u, v, value->item, &to))
         return false;
-    int64_t e = enter(key->item, key->parts, table, values);
+    int64_t e = enter(key, table, values);
     if (e < 0) {
         PyErr_NoMemory();
         return false;
@@ -376,6 +426,8 @@ bool tr_items_same(const tr_held *h, PyObject *o, const tr_ty *ty, const tr_slot
     case TR_TY_DATES: return same_array(o, ty->items[0], x);
     case TR_TY_LIST:
     case TR_TY_SET:
+    case TR_TY_FACED:
+    case TR_TY_FROZEN:
     case TR_TY_DICT: return tr_held_find(h, x[0].p) == o;
     default: return tr_ty_is_scalar(ty) && tr_lists_is(h->st, o, ty, x);
     }

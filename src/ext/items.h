@@ -21,8 +21,8 @@ const tr_slot *tr_items_load(tr_items *it, const void *from);
 /* Puts the parts there. */
 void tr_items_store(const tr_items *it, void *to);
 
-/* The type that all items have in common; NULL without an exception: none. `lists`: the list lies so deep in
- * others, 1: in none. */
+/* The type that all items have in common; NULL without an exception: none. `lists`: the list lies so
+ * deep in others, 1: in none. */
 const tr_ty *tr_items_of(tr_state *st, PyObject *list, unsigned lists);
 /* The type of a dict or a set; NULL without an exception: it has none. */
 const tr_ty *tr_items_table_of(tr_state *st, PyObject *o, unsigned lists);
@@ -34,20 +34,28 @@ const tr_ty *tr_items_join(tr_tytab *t, const tr_ty *a, const tr_ty *b);
 bool tr_items_fit(tr_state *st, PyObject *tuple, const tr_ty *item);
 /* How far the conversion of items goes: 0, or more; -1: they are not converted. */
 int tr_items_cost(tr_tytab *t, const tr_ty *from, const tr_ty *to);
+/* The type of a value as an item of a list that is in no other; NULL without an exception: it cannot be
+ * one. */
+const tr_ty *tr_items_type(tr_state *st, PyObject *o);
+/* The entry of a key's parts in a table; -1: there is none. */
+int64_t tr_items_find(const tr_ty *key, const tr_slot *k, const void *table);
+/* The same, made where there is none; -1 without memory. */
+int64_t tr_items_enter_key(const tr_ty *key, const tr_slot *k, void *table, void *values);
+/* Takes an entry out, which is there. */
+void tr_items_leave(const tr_ty *key, tr_frame *f, void *table, int64_t e, void *values);
 /* How the items of a list lie, and what of them is counted; NULL without memory. */
-const tr_shape *tr_items_shape(const tr_ty *item);
+const tr_shape *tr_items_shape(const tr_ty *item, bool keys);
 
-/* A dict or a set as a list of its items, pairs or keys. New reference. */
-PyObject *tr_items_of_table(PyObject *o);
-/* Keys, and values where there are any, of such a list are those of a dict or a set of type `ty`. */
+/* Keys, and values where there are any, of a list of such are those of a dict or a set of type `ty`. */
 bool tr_items_fit_table(tr_state *st, PyObject *items, const tr_ty *ty);
 /* Enters such items into a table, which is empty, and values (NULL: a set). False with an exception. */
 bool tr_items_enter(const tr_unboxer *u, PyObject *items, const tr_ty *ty, void *table, void *values);
 
-/* Fills a list's memory, which holds nothing, with the items of a tuple. False with an exception that names
- * the item. */
+/* Fills a list's memory, which holds nothing, with the items of a tuple. False with an exception that
+ * names the item. */
 bool tr_items_fill(const tr_unboxer *u, PyObject *tuple, const tr_ty *item, const tr_shape *shape, char *to);
-/* The object is what these parts say, which are moved past: Python's own value for them need not be made. */
+/* The object is what these parts say, which are moved past: Python's own value for them need not be
+ * made. */
 bool tr_items_same(const struct tr_held *h, PyObject *o, const tr_ty *ty, const tr_slot **at);
 
 #endif

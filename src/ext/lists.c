@@ -6,8 +6,8 @@
  * an exception, a list that the function may have changed (ir/summary.h) is compared with the block: items
  * that differ are replaced, all others stay the objects that they are. One list that is passed twice, or lies
  * in others, is one block. Items that are no numbers are ext/items.c's, and kept for the time of the call; so
- * are those of dicts and sets, which are filled anew where they differ. A typed.List is not copied: its block
- * is the argument, and calls that have it are counted, so that one that may change it has it alone.
+ * are those of dicts and sets, which are filled anew where they differ. What treadle.typed has is not copied:
+ * its block is the argument, and calls that have it are counted, so that one that may change it has it alone.
  * Cost: some 3 ns for each item on the way in, as much again for the comparison; nothing after a call that
  * only reads. */
 #include "ext/lists.h"
@@ -18,8 +18,10 @@
 #include "ext/check.h"
 #include "ext/box.h"
 #include "ext/compat.h"
+#include "ext/face.h"
 #include "ext/items.h"
 #include "ext/number.h"
+#include "ext/typed_items.h"
 #include "ext/value.h"
 #include "rt/fns.h"
 
@@ -66,7 +68,10 @@ static unsigned common(tr_state *st, PyObject *list, Py_ssize_t *i, unsigned kin
 uint32_t tr_lists_key(tr_state *st, PyObject *o) {
     if (Py_IS_TYPE(o, st->typed_list_type)) {
         const tr_ty *item = ((const tr_typed *)o)->item;
-        return tr_key_list(item ? item->kind : (unsigned)TR_KEY_EMPTY) | (uint32_t)TR_KEY_TYPED;
+        uint32_t key = item && !tr_ty_is_scalar(item)
+                           ? (uint32_t)TR_K_LISTOF
+                           : tr_key_list(item ? item->kind : (unsigned)TR_KEY_EMPTY);
+        return key | (uint32_t)TR_KEY_TYPED;
     }
     tr_py_section s;
     Py_ssize_t i = 0;
@@ -106,7 +111,7 @@ PyObject *tr_lists_item(const tr_ty *item, const char *from) {
 }
 
 const tr_shape *tr_lists_shape(const tr_ty *item) {
-    return item ? tr_items_shape(item) : tr_rt_shape(1, 0, NULL);
+    return item ? tr_items_shape(item, false) : tr_rt_shape(1, 0, NULL);
 }
 
 PyObject *tr_lists_python(const tr_ty *item, const tr_list *l) {
@@ -291,12 +296,6 @@ static bool is_number_list(const tr_ty *item) {
     return !item || tr_ty_is_scalar(item);
 }
 
-/* What a typed list has is what the function takes it for. */
-static bool fits(PyObject *o, const tr_ty *item) {
-    const tr_typed *t = (const tr_typed *)o;
-    return is_number_list(item) && (!t->item || t->item == item);
-}
-
 static bool tell_twice(const char *fn, const char *arg) {
     PyErr_Format(PyExc_TypeError,
                  "%s(): argument '%s' is a list that is passed twice, and would hold other items here\n"
@@ -353,11 +352,10 @@ int tr_held_take(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, char wr
         return 0;
     tr_heldlist *was = find_object(h, o);
     bool numbers = is_number_list(item), listof = tr_key_kind(key) != TR_K_LIST;
-    assert((!listof || !numbers) && "a list of anything but numbers has such items");
     if (typed || was || !numbers) {
         if (!listof && tr_lists_key(h->st, o) != key)
             return 0;
-        if (typed && !fits(o, item))
+        if (typed && !tr_typed_takes((const tr_typed *)o, ty))
             return 0;
     }
     if (was) {
@@ -387,9 +385,10 @@ int tr_held_take(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, char wr
 
 /* Blocks of a table, and of a dict's values. */
 static bool copy_table(tr_heldlist *x, const tr_unboxer *u) {
-    const tr_ty *ty = x->table;
+    const tr_ty *ty = tr_face_plain(x->table);
     bool dict = ty->kind == TR_TY_DICT;
-    const tr_shape *keys = tr_lists_shape(tr_ty_list_item(u->st->types, dict ? ty->items[0] : ty, false)),
+    const tr_ty *key = tr_ty_list_item(u->st->types, dict ? ty->items[0] : ty, false);
+    const tr_shape *keys = key ? tr_items_shape(key, true) : tr_lists_shape(NULL),
                    *under = dict ? tr_lists_shape(tr_ty_list_item(u->st->types, ty->items[1], false)) : NULL;
     tr_frame *f = u->held->frame;
     x->m = keys ? tr_rt_dict_new(f, keys) : NULL;
@@ -403,7 +402,8 @@ static bool copy_table(tr_heldlist *x, const tr_unboxer *u) {
 
 int tr_held_take_table(tr_held *h, PyObject *o, const tr_ty *ty, char writes, const char *fn, const char *arg,
                        tr_slot *blocks) {
-    tr_heldlist *was = find_object(h, o), x = {.o = o, .table = ty, .writes = writes};
+    bool typed = tr_typed_is(h->st, o);
+    tr_heldlist *was = find_object(h, o), x = {.o = o, .table = ty, .writes = writes, .typed = typed};
     if (was && was->table != ty) {
         tell_twice(fn, arg);
         return -1;
@@ -412,9 +412,17 @@ int tr_held_take_table(tr_held *h, PyObject *o, const tr_ty *ty, char writes, co
         if (writes == 'g' || was->writes == '-')
             was->writes = writes;
         x = *was;
+    } else if (typed) {
+        const tr_typed *t = (const tr_typed *)o;
+        if (!tr_typed_takes(t, ty))
+            return 0;
+        x.m = t->mem;
+        x.values = t->values;
+        if (!add(h, x))
+            return -1;
     } else {
         tr_unboxer u = {h->st, fn, arg, h, writes};
-        if (!(x.kept = tr_items_of_table(o)))
+        if (!(x.kept = tr_face_items(o)))
             return -1;
         bool fit = tr_items_fit_table(h->st, x.kept, ty);
         if (!fit || !copy_table(&x, &u) || !add(h, x)) {
@@ -428,34 +436,59 @@ int tr_held_take_table(tr_held *h, PyObject *o, const tr_ty *ty, char writes, co
     return 1;
 }
 
-/* The call has a typed list from here on; one of nothing becomes one of what the function puts into it. */
-static bool claim(tr_heldlist *x, const char *fn) {
+static const tr_ty *type_of(const tr_held *h, const tr_heldlist *x) {
+    return x->table ? x->table : tr_ty_list_of(h->st->types, x->item);
+}
+
+/* Containers lie in it. */
+static bool holds_containers(const tr_ty *ty) {
+    return ty->kind == TR_TY_DICT ? tr_ty_has_lists(ty->items[1]->items[0]) : tr_ty_has_lists(ty->items[0]);
+}
+
+/* What entry i is used together with is alone this call's, where it may change any of it, or where it may put
+ * one thing into another. */
+static bool is_alone(const tr_held *h, uint32_t i, const tr_together *root) {
+    bool alone = false;
+    for (uint32_t k = i; !alone && k < h->n; k++) {
+        const tr_heldlist *x = &h->d[k];
+        alone = x->typed && is_changed(x->writes) &&
+                (tr_typed_root((const tr_typed *)x->o) == root || holds_containers(type_of(h, x)));
+    }
+    return alone;
+}
+
+/* The call has a typed container from here on, and those which lie in it, or it in them. One of nothing
+ * becomes one of what the function puts into it. */
+static bool claim(tr_held *h, uint32_t i, const char *fn) {
+    tr_heldlist *x = &h->d[i];
     tr_typed *t = (tr_typed *)x->o;
+    const tr_ty *ty = type_of(h, x);
     tr_py_section s;
     tr_py_section_begin(&s, x->o);
-    bool changes = is_changed(x->writes), stays = x->writes == 'g' && t->exports;
-    const tr_shape *shape = x->item ? tr_lists_shape(x->item) : t->mem->shape;
-    x->claimed = shape && !stays && fits(x->o, x->item) && (changes ? t->users == 0 : t->users >= 0);
-    if (x->claimed) {
-        t->users = changes ? -1 : t->users + 1;
-        t->item = x->item;
-        t->mem->shape = shape;
+    tr_together *root = tr_typed_root(t);
+    bool stays = x->writes == 'g' && t->exports, had = false, ok = false;
+    for (uint32_t k = 0; k < i; k++)
+        had = had || h->d[k].used == root;
+    bool alone = !had && is_alone(h, i, root);
+    bool is_free = had || (alone ? root->users == 0 : root->users >= 0);
+    if (!stays && is_free && tr_typed_takes(t, ty) && (ok = t->ty == ty || tr_typed_become(t, ty)) && !had) {
+        x->used = root;
+        x->alone = alone;
+        root->users = alone ? -1 : root->users + 1;
     }
     tr_py_section_end(&s);
-    if (!shape)
-        PyErr_NoMemory();
-    else if (stays)
+    if (stays)
         PyErr_Format(PyExc_BufferError,
                      "%s(): a typed.List may become longer or shorter, and there are buffers over its items",
                      fn);
-    else if (!x->claimed)
-        PyErr_SetString(PyExc_RuntimeError, "typed.List is in use by another thread");
-    return x->claimed;
+    else if (!ok && !PyErr_Occurred())
+        PyErr_Format(PyExc_RuntimeError, "%s is in use by another thread", tr_typed_name(t));
+    return ok;
 }
 
 bool tr_held_claim(tr_held *h, const char *fn) {
     for (uint32_t i = 0; i < h->n; i++)
-        if (h->d[i].typed && !claim(&h->d[i], fn))
+        if (h->d[i].typed && !claim(h, i, fn))
             return false;
     return true;
 }
@@ -468,30 +501,34 @@ static bool suits_in(tr_held *h, PyObject *o, const tr_ty *ty, const char *fn, c
     if (ty->kind == TR_TY_OPT)
         return suits_in(h, o, ty->items[1], fn, arg);
     if (ty->kind == TR_TY_LIST)
-        return !PyList_CheckExact(o) || tr_held_suits(h, o, TR_K_LISTOF, ty, fn, arg);
+        return !PyList_CheckExact(o) || tr_held_suits(h, o, ty, fn, arg);
     for (uint32_t i = 0; ok && ty->kind == TR_TY_TUPLE && PyTuple_Check(o) && i < ty->n; i++)
         ok = suits_in(h, PyTuple_GET_ITEM(o, i), ty->items[i], fn, arg);
     return ok;
 }
 
-bool tr_held_suits(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, const char *fn, const char *arg) {
+/* A typed container stays what it is. */
+static bool typed_suits(const tr_typed *t, const tr_ty *ty, const char *fn, const char *arg) {
+    tr_sb b;
+    if (tr_typed_takes(t, ty))
+        return true;
+    tr_sb_init(&b);
+    tr_ty_print_user(&b, t->ty);
+    PyErr_Format(PyExc_TypeError,
+                 "%s(): argument '%s' is a %s, a %.300s, and the function puts items of other types into it\n"
+                 "  help: convert what is put in",
+                 fn, arg, tr_typed_name(t), b.d ? b.d : "");
+    tr_sb_fini(&b);
+    return false;
+}
+
+bool tr_held_suits(tr_held *h, PyObject *o, const tr_ty *ty, const char *fn, const char *arg) {
+    if (tr_typed_is(h->st, o) && !typed_suits((const tr_typed *)o, ty, fn, arg))
+        return false;
+    if (ty->kind != TR_TY_LIST)
+        return true;
     const tr_ty *item = tr_ty_list_item(h->st->types, ty, false);
     const tr_heldlist *was = find_object(h, o);
-    if (key & TR_KEY_TYPED && !is_number_list(item)) {
-        PyErr_Format(PyExc_TypeError,
-                     "%s(): argument '%s' is a typed.List, which holds numbers, and the function puts other "
-                     "items into it\n  help: pass a list",
-                     fn, arg);
-        return false;
-    }
-    if (key & TR_KEY_TYPED && !fits(o, item)) {
-        PyErr_Format(
-            PyExc_TypeError,
-            "%s(): argument '%s' is a typed.List of %s, and the function puts other numbers into it\n"
-            "  help: convert what is put into the list",
-            fn, arg, tr_tyk_user_name((tr_tyk)((tr_typed *)o)->item->kind));
-        return false;
-    }
     if (was)
         return was->item == item || tell_twice(fn, arg);
     bool ok = add(h, (tr_heldlist){.o = o, .item = item, .writes = '-'});
@@ -654,15 +691,11 @@ static PyObject *entry_of(entries *x, int64_t e) {
 }
 
 static bool refill(PyObject *o, PyObject *items, bool dict) {
-    bool ok = true;
-    if (dict)
-        PyDict_Clear(o);
-    else
-        ok = PySet_Clear(o) == 0;
+    bool ok = tr_face_clear(o);
     for (Py_ssize_t i = 0; ok && i < PyList_GET_SIZE(items); i++) {
         PyObject *x = PyList_GET_ITEM(items, i);
-        ok = dict ? PyDict_SetItem(o, PyTuple_GET_ITEM(x, 0), PyTuple_GET_ITEM(x, 1)) == 0
-                  : PySet_Add(o, x) == 0;
+        ok =
+            dict ? tr_face_set(o, PyTuple_GET_ITEM(x, 0), PyTuple_GET_ITEM(x, 1)) == 0 : PySet_Add(o, x) == 0;
     }
     return ok;
 }
@@ -677,12 +710,12 @@ static bool back_init(back *k, tr_held *h, const tr_boxer *b, const tr_ty *item,
 /* The dict or the set becomes what its blocks are; one that is that already is left alone. */
 static bool reflect_table(tr_held *h, const tr_boxer *b, const tr_heldlist *x) {
     bool dict = x->values != NULL;
-    const tr_ty *key = (dict ? x->table->items[0] : x->table)->items[0];
+    const tr_ty *ty = tr_face_plain(x->table), *key = (dict ? ty->items[0] : ty)->items[0];
     entries k = {.t = tr_table_of(x->m), .dict = dict, .was = x->kept};
     PyObject *now = PyList_New(0);
     bool ok = back_init(&k.keys, h, b, key, &k.t->keys) && now;
     if (dict)
-        ok = back_init(&k.values, h, b, x->table->items[1]->items[0], tr_mem_data(x->values)) && ok;
+        ok = back_init(&k.values, h, b, ty->items[1]->items[0], tr_mem_data(x->values)) && ok;
     for (int64_t e = tr_rt_table_next(k.t, 0); ok && e >= 0; e = tr_rt_table_next(k.t, e + 1)) {
         PyObject *item = entry_of(&k, e);
         ok = item && PyList_Append(now, item) == 0;
@@ -697,13 +730,18 @@ static bool reflect_table(tr_held *h, const tr_boxer *b, const tr_heldlist *x) {
 }
 
 static bool comes_back(const tr_heldlist *x) {
-    return is_changed(x->writes) && !x->typed;
+    return is_changed(x->writes) && !x->typed && !(x->table && x->table->kind == TR_TY_FROZEN);
+}
+
+/* A typed container that may have changed has what its items refer to. */
+static bool settle(tr_heldlist *x, const tr_boxer *b) {
+    return tr_typed_settle((tr_typed *)x->o, b, &x->kept);
 }
 
 bool tr_held_reflect(tr_held *h, tr_boxer *b) {
     bool any = false, made = false, ok = true;
     for (uint32_t i = 0; i < h->n; i++) {
-        any = any || comes_back(&h->d[i]);
+        any = any || is_changed(h->d[i].writes);
         made = made || (comes_back(&h->d[i]) && h->d[i].item && tr_ty_has_lists(h->d[i].item)) ||
                (comes_back(&h->d[i]) && h->d[i].values);
     }
@@ -711,8 +749,11 @@ bool tr_held_reflect(tr_held *h, tr_boxer *b) {
         return true;
     PyObject *raised = PyErr_Occurred() ? tr_py_fetch() : NULL;
     b->raised = raised != NULL;
+    for (uint32_t i = 0; i < h->n; i++)
+        if (h->d[i].typed && is_changed(h->d[i].writes))
+            ok = settle(&h->d[i], b) && ok;
     if (made)
-        ok = (b->lists = h->made = PyDict_New()) != NULL;
+        ok = (b->lists = h->made = PyDict_New()) != NULL && ok;
     for (uint32_t i = 0; (!made || b->lists) && i < h->n; i++) {
         if (!comes_back(&h->d[i]))
             continue;
@@ -730,13 +771,13 @@ bool tr_held_reflect(tr_held *h, tr_boxer *b) {
 
 void tr_held_fini(tr_held *h) {
     for (uint32_t i = 0; i < h->n; i++) {
-        tr_typed *t = (tr_typed *)h->d[i].o;
-        if (!h->d[i].claimed)
+        tr_together *used = h->d[i].used;
+        if (!used)
             continue;
         tr_py_section s;
         tr_py_section_begin(&s, h->d[i].o);
-        assert((is_changed(h->d[i].writes) ? t->users == -1 : t->users > 0) && "the call is among its users");
-        t->users = is_changed(h->d[i].writes) ? 0 : t->users - 1;
+        assert((h->d[i].alone ? used->users == -1 : used->users > 0) && "the call is among its users");
+        used->users = h->d[i].alone ? 0 : used->users - 1;
         tr_py_section_end(&s);
     }
     for (uint32_t i = 0; i < h->n; i++)

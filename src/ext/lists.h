@@ -4,21 +4,6 @@
 
 #include "ext/state.h"
 
-/* treadle.typed.List: a list's block, which compiled code is given as it is (typed.c). */
-typedef struct tr_typed {
-    PyObject_HEAD
-    tr_state *st;
-    tr_mem *mem;       /* its count is not kept: the object alone has it */
-    const tr_ty *item; /* NULL: it is of nothing yet */
-    int32_t users;     /* calls that have it: so many read it; -1: one that may change it */
-    int32_t exports;   /* buffers over its items, which must not move */
-    Py_ssize_t shape;  /* of the buffers */
-} tr_typed;
-
-static inline tr_list *tr_typed_list(const tr_typed *t) {
-    return tr_mem_data(t->mem);
-}
-
 /* An argument, or an item of one. */
 typedef struct tr_heldlist {
     PyObject *o; /* borrowed: who calls has it */
@@ -27,8 +12,11 @@ typedef struct tr_heldlist {
     PyObject *kept;     /* the items, where they are no numbers, of a dict pairs; NULL: nothing to keep */
     const tr_ty *table; /* of a dict or a set: its type; `item` is NULL, and of a dict there are */
     tr_mem *values;
-    char writes;         /* what the call does to it: tr_meta.writes */
-    bool typed, claimed; /* and has it: as the only one, where it may change it */
+    char writes; /* what the call does to it: tr_meta.writes */
+    bool typed;  /* one of treadle.typed's */
+    /* The call uses it, and what it is used together with, from here on: as the only one, or among others. */
+    bool alone;
+    struct tr_together *used; /* NULL: that is said of another one */
 } tr_heldlist;
 
 /* The lists of one call. */
@@ -43,7 +31,7 @@ typedef struct tr_held {
 } tr_held;
 
 /* TR_K_LIST and what the items have in common, of a list of that very class or a typed.List; TR_K_OTHER:
- * nothing. No exception. */
+ * nothing, or of a typed.List of other items TR_K_LISTOF. No exception. */
 uint32_t tr_lists_key(tr_state *st, PyObject *o);
 /* The type with that key. */
 const tr_ty *tr_lists_type(tr_tytab *t, uint32_t key);
@@ -78,7 +66,7 @@ int tr_held_take(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, char wr
 bool tr_held_claim(tr_held *h, const char *fn);
 /* Instead of taking it: can it be taken for that type, beside those before? False with an exception that
  * names the argument. */
-bool tr_held_suits(tr_held *h, PyObject *o, uint32_t key, const tr_ty *ty, const char *fn, const char *arg);
+bool tr_held_suits(tr_held *h, PyObject *o, const tr_ty *ty, const char *fn, const char *arg);
 /* The list that the block was made for, or is of; borrowed, NULL: none. */
 PyObject *tr_held_find(const tr_held *h, const tr_mem *m);
 /* The same for a dict or a set; of a dict there are two blocks. */

@@ -2,6 +2,7 @@
  * A free-threaded Python leaves the GIL off: docs/design/threads.md says what guards what. NumPy
  * itself allows one interpreter only, so sub-interpreters are refused. */
 #define TR_EXT_IMPORTS_NUMPY
+#include "ext/face.h"
 #include "ext/generator.h"
 #include "ext/about.h"
 #include "ext/box.h"
@@ -400,7 +401,8 @@ static int module_exec(PyObject *module) {
     /* register_fork first: what is registered last runs first, and who imports a module of treadle/_library,
      * where a handler of a signal may compile, must find the way free while a fork waits for the import */
     bool ok = register_fork(module) && tr_sorts_find() && tr_builtin_map_import() && find_numpy_classes(st) &&
-              tr_types_add(module) && tr_typed_add(module) && tr_box_add(module) && tr_function_add(module) &&
+              tr_types_add(module) && tr_typed_add(module) && tr_typed_tables_add(module) &&
+              tr_face_init(tr_ext_state(module)) && tr_box_add(module) && tr_function_add(module) &&
               tr_ufunc_add(module) && tr_device_add(module) && tr_dlpack_add(module) &&
               tr_stream_add(module) && tr_libs_add(module) && tr_librand_add(module) &&
               tr_libsort_add(module) && tr_libsparse_add(module) && tr_blas_add(module) &&
@@ -425,6 +427,12 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(st->remote_type);
     Py_VISIT(st->lazy_type);
     Py_VISIT(st->typed_list_type);
+    Py_VISIT(st->typed_dict_type);
+    Py_VISIT(st->typed_set_type);
+    Py_VISIT(st->counter_class);
+    Py_VISIT(st->ordered_class);
+    Py_VISIT(st->default_class);
+    Py_VISIT(st->deque_class);
     Py_VISIT(st->stream_type);
     Py_VISIT(st->event_type);
     Py_VISIT(st->launcher_type);
@@ -477,6 +485,12 @@ static int module_clear(PyObject *module) {
     Py_CLEAR(st->remote_type);
     Py_CLEAR(st->lazy_type);
     Py_CLEAR(st->typed_list_type);
+    Py_CLEAR(st->typed_dict_type);
+    Py_CLEAR(st->typed_set_type);
+    Py_CLEAR(st->counter_class);
+    Py_CLEAR(st->ordered_class);
+    Py_CLEAR(st->default_class);
+    Py_CLEAR(st->deque_class);
     Py_CLEAR(st->stream_type);
     Py_CLEAR(st->event_type);
     Py_CLEAR(st->launcher_type);

@@ -768,8 +768,9 @@ static tr_spec *compile_for(tr_function *f, const tr_argk *pats, bool *again) {
 static bool suits_list(tr_function *f, tr_held *h, PyObject *o, const tr_argk *pat, const tr_ty *ty,
                        uint32_t i) {
     bool ok = true;
-    if (tr_key_kind(pat->key) == TR_K_LIST || tr_key_kind(pat->key) == TR_K_LISTOF)
-        return tr_held_suits(h, o, pat->key, ty, f->text, tr_function_param(f, i));
+    unsigned kind = tr_key_kind(pat->key);
+    if (kind == TR_K_LIST || kind == TR_K_LISTOF || kind == TR_K_TABLE)
+        return tr_held_suits(h, o, ty, f->text, tr_function_param(f, i));
     for (uint32_t k = 0; ok && k < pat->n && PyTuple_Check(o); k++)
         ok = suits_list(f, h, PyTuple_GET_ITEM(o, k), &pat->items[k], ty->items[k], i);
     return ok;

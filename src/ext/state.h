@@ -35,7 +35,9 @@ typedef struct tr_state {
     tr_tytab *types; /* the process's types; has its own lock */
     PyTypeObject *type_type, *sig_type, *fn_type, *mem_type, *ufunc_type, *devmem_type, *devarray_type;
     PyTypeObject *remote_type; /* arrays over memory that the host cannot touch: ext/device.h */
-    PyTypeObject *lazy_type, *typed_list_type;
+    PyTypeObject *lazy_type, *typed_list_type, *typed_dict_type, *typed_set_type;
+    PyTypeObject *counter_class, *ordered_class, *default_class,
+        *deque_class;         /* of collections; NULL: it is not there */
     struct tr_lazies *lazies; /* of lazy arrays: lazy.h */
     PyTypeObject *stream_type, *event_type, *launcher_type;
     PyObject *launch_on_stream; /* what is asked of launches on streams under checks; NULL: nothing */

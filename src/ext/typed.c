@@ -1,11 +1,10 @@
-/* treadle.typed.List: a list of numbers that Python and compiled code share without a copy.
+/* treadle.typed.List: a list that Python and compiled code share without a copy.
  *
- * The object has a list's block (rt/layout.h), which calls get as their argument (lists.c). No frame lists
- * it, and its count is set so high that compiled code never comes to its end: the object alone has it. While
- * a call may change it nobody else has it, and while one reads it nobody changes it (`users`); items over
- * which there are buffers stay where they are (`exports`). Methods that move no more than a few items work on
- * the block; what is rarer (sort, index, a slice that is assigned to) is a list's own method on a list of
- * Python's, whose items go back.
+ * The object has a list's block (rt/layout.h), which calls get as their argument (lists.c); what its items
+ * refer to, the object keeps (typed_items.c). While a call may change it nobody else has it, and while one
+ * reads it nobody changes it; numbers over which there are buffers stay where they are (`exports`). Methods
+ * that move no more than a few items work on the block; what is rarer (sort, index, a slice that is assigned
+ * to) is a list's own method on a list of Python's, whose items go back.
  * Cost: an item asked for is a look at the index and the number that is made. */
 #include "ext/typed.h"
 
@@ -16,11 +15,10 @@
 #include "ext/check.h"
 #include "ext/compat.h"
 #include "ext/lists.h"
+#include "ext/typed_items.h"
 #include "ext/types.h"
 #include "ext/value.h"
 #include "rt/fns.h"
-
-#define FOR_EVER (INT64_MAX / 2) /* references that nobody takes back */
 
 static tr_typed *self_of(PyObject *o) {
     return (tr_typed *)o;
@@ -29,14 +27,14 @@ static tr_typed *self_of(PyObject *o) {
 /* --- who has it --- */
 
 static bool may_read(const tr_typed *t) {
-    if (__builtin_expect(t->users >= 0, 1))
+    if (__builtin_expect(tr_typed_users(t) >= 0, 1))
         return true;
     PyErr_SetString(PyExc_RuntimeError, "typed.List is in use by another thread");
     return false;
 }
 
 static bool may_write(const tr_typed *t) {
-    if (__builtin_expect(t->users == 0, 1))
+    if (__builtin_expect(tr_typed_users(t) == 0, 1))
         return true;
     PyErr_SetString(PyExc_RuntimeError, "typed.List is in use by another thread");
     return false;
@@ -53,45 +51,25 @@ static bool may_grow(const tr_typed *t) {
 
 /* --- making one --- */
 
-static PyObject *new_list(PyTypeObject *cls, tr_state *st, const tr_ty *item) {
-    tr_frame f;
-    tr_rt_frame_init(&f, &st->host);
-    const tr_shape *shape = tr_lists_shape(item);
-    tr_mem *m = shape ? tr_rt_list_new(&f, 0, shape) : NULL;
-    tr_typed *t = m ? (tr_typed *)cls->tp_alloc(cls, 0) : NULL;
-    if (t) {
-        tr_rt_mem_detach(&f, m);
-        m->refs = FOR_EVER;
-        t->st = st;
-        t->mem = m;
-        t->item = item;
-        atomic_fetch_add_explicit(&st->allocated, 1, memory_order_relaxed);
-    } else if (!m) {
-        PyErr_NoMemory();
-    }
-    tr_rt_frame_fini(&f);
-    return (PyObject *)t;
+static PyObject *new_list(tr_state *st, const tr_ty *item) {
+    return tr_typed_make(st, tr_ty_list_of(st->types, item));
 }
 
 static void list_dealloc(PyObject *self) {
-    tr_typed *t = self_of(self);
     PyTypeObject *tp = Py_TYPE(self);
-    if (t->mem) {
-        assert(t->users == 0 && t->exports == 0 && "who has it has a reference to it");
-        t->mem->refs = 1;
-        tr_rt_mem_unref(t->mem);
-        atomic_fetch_add_explicit(&t->st->freed, 1, memory_order_relaxed);
-    }
+    tr_typed_free(self_of(self));
     tp->tp_free(self);
     Py_DECREF(tp);
 }
 
 static PyObject *copy_of(const tr_typed *t, Py_ssize_t n) {
-    PyObject *r = new_list(Py_TYPE(t), t->st, t->item);
+    PyObject *r = new_list(t->st, t->item);
     if (r && n && !tr_rt_list_room(self_of(r)->mem, n)) {
         Py_DECREF(r);
         return PyErr_NoMemory();
     }
+    if (r && n && !tr_typed_share(self_of(r), t))
+        Py_CLEAR(r);
     if (r)
         tr_typed_list(self_of(r))->len = n;
     return r;
@@ -101,18 +79,19 @@ static PyObject *copy_of(const tr_typed *t, Py_ssize_t n) {
 
 /* It is of such items from now on. */
 static bool set_type(tr_typed *t, const tr_ty *item) {
-    const tr_shape *shape = tr_lists_shape(item);
-    if (shape) {
-        t->item = item;
-        t->mem->shape = shape;
-    } else {
-        PyErr_NoMemory();
-    }
-    return shape != NULL;
+    return tr_typed_become(t, tr_ty_list_of(t->st->types, item));
+}
+
+static bool has_numbers(const tr_typed *t) {
+    return !t->item || tr_ty_is_scalar(t->item);
+}
+
+static unsigned item_size(const tr_ty *item) {
+    return tr_ty_is_scalar(item) ? tr_ty_size(item) : tr_ty_lies(item, NULL, NULL);
 }
 
 static char *place(const tr_typed *t, Py_ssize_t i) {
-    return (char *)tr_typed_list(t)->items + (size_t)i * tr_ty_size(t->item);
+    return (char *)tr_typed_list(t)->items + (size_t)i * item_size(t->item);
 }
 
 static Py_ssize_t length(PyObject *self) {
@@ -122,23 +101,18 @@ static Py_ssize_t length(PyObject *self) {
 
 /* x can be an item: where the list is of nothing yet, it is of such from now on. */
 static bool take_type(tr_typed *t, PyObject *x) {
-    unsigned kind = tr_lists_kind(t->st, x);
-    if (kind == TR_LISTS_NONE) {
-        PyErr_Format(PyExc_TypeError, "a typed.List holds numbers, not %.200s", Py_TYPE(x)->tp_name);
-        return false;
-    }
-    if (!t->item && !set_type(t, tr_ty_scalar(t->st->types, (tr_tyk)kind)))
-        return false;
-    if (tr_ty_accept_scalar((tr_tyk)kind, t->item) >= 0)
+    if (t->item)
         return true;
-    PyErr_Format(PyExc_TypeError, "%.200s cannot be an item of a typed.List of %s", Py_TYPE(x)->tp_name,
-                 tr_tyk_user_name((tr_tyk)t->item->kind));
+    const tr_ty *ty = tr_typed_type_of(t->st, x);
+    if (ty)
+        return set_type(t, ty);
+    PyErr_Format(PyExc_TypeError, "%.200s cannot be an item of a typed.List", Py_TYPE(x)->tp_name);
     return false;
 }
 
 /* As one that lies at `to`, where the list's type is known or there is room for any. */
-static bool store(tr_typed *t, PyObject *x, char *to) {
-    return take_type(t, x) && tr_lists_store(t->st, x, t->item, "typed.List", "item", to);
+static bool store(tr_typed *t, PyObject *x, void *to) {
+    return take_type(t, x) && tr_typed_store(t, x, t->item, to);
 }
 
 /* Room for n items in all. */
@@ -176,7 +150,7 @@ static PyObject *item_at(PyObject *self, Py_ssize_t i) {
         PyErr_SetString(PyExc_IndexError, "list index out of range");
         return NULL;
     }
-    return tr_lists_item(t->item, place(t, i));
+    return tr_typed_load(t, t->item, place(t, i));
 }
 
 static PyObject *slice_of(const tr_typed *t, PyObject *key) {
@@ -186,7 +160,7 @@ static PyObject *slice_of(const tr_typed *t, PyObject *key) {
     Py_ssize_t n = PySlice_AdjustIndices((Py_ssize_t)tr_typed_list(t)->len, &start, &stop, step);
     PyObject *r = copy_of(t, n);
     for (Py_ssize_t k = 0; r && k < n; k++)
-        memcpy(place(self_of(r), k), place(t, start + k * step), tr_ty_size(t->item));
+        memcpy(place(self_of(r), k), place(t, start + k * step), item_size(t->item));
     return r;
 }
 
@@ -200,34 +174,73 @@ static PyObject *subscript(PyObject *self, PyObject *key) {
                             Py_TYPE(key)->tp_name);
     if (!index_of(key, &i) || !may_read(t) || !is_in_range(t, &i, "list index out of range"))
         return NULL;
-    return tr_lists_item(t->item, place(t, i));
+    return tr_typed_load(t, t->item, place(t, i));
 }
 
 /* --- the whole of it --- */
+
+static PyObject *objects_of(const tr_typed *t) {
+    Py_ssize_t n = (Py_ssize_t)tr_typed_list(t)->len;
+    PyObject *r = PyList_New(n);
+    for (Py_ssize_t i = 0; r && i < n; i++) {
+        PyObject *o = tr_typed_load(t, t->item, place(t, i));
+        if (!o)
+            Py_CLEAR(r);
+        else
+            PyList_SET_ITEM(r, i, o);
+    }
+    return r;
+}
 
 static PyObject *to_python(tr_typed *t) {
     tr_py_section s;
     PyObject *r = NULL;
     tr_py_section_begin(&s, (PyObject *)t);
     if (may_read(t))
-        r = t->item ? tr_lists_python(t->item, tr_typed_list(t)) : PyList_New(0);
+        r = !t->item         ? PyList_New(0)
+            : has_numbers(t) ? tr_lists_python(t->item, tr_typed_list(t))
+                             : objects_of(t);
     tr_py_section_end(&s);
     return r;
+}
+
+/* Numbers, which a list of nothing may become one of. */
+static int fill_numbers(tr_typed *t, PyObject *list, uint32_t key, char *to) {
+    bool fits = tr_key_kind(key) == TR_K_LIST && tr_ty_accept_scalar(tr_key_tyk(key), t->item) >= 0;
+    return fits ? tr_lists_fill(t->st, list, key, t->item, "typed.List", "items", to) : 0;
+}
+
+static bool fill(tr_typed *t, PyObject *list, Py_ssize_t n, char *to) {
+    unsigned size = item_size(t->item);
+    bool ok = true;
+    for (Py_ssize_t i = 0; ok && i < n && i < PyList_GET_SIZE(list); i++)
+        ok = tr_typed_store(t, PyList_GET_ITEM(list, i), t->item, to + (size_t)i * size);
+    if (ok && PyList_GET_SIZE(list) != n)
+        PyErr_SetString(PyExc_RuntimeError, "the list changes while it is read");
+    return ok && PyList_GET_SIZE(list) == n;
+}
+
+/* Of nothing yet, it is of what the items have in common. */
+static bool take_types(tr_typed *t, PyObject *list, uint32_t key) {
+    if (t->item)
+        return true;
+    PyObject *first = PyList_GET_ITEM(list, 0);
+    const tr_ty *item = tr_key_kind(key) == TR_K_LIST ? tr_ty_scalar(t->st->types, tr_key_tyk(key))
+                        : tr_typed_is(t->st, first)   ? tr_typed_type_of(t->st, first)
+                                                      : tr_items_of(t->st, list, 1);
+    return item ? set_type(t, item) : take_type(t, first);
 }
 
 /* The items of a list of Python's, in memory of their own; NULL with an exception. */
 static char *items_of(tr_typed *t, PyObject *list, Py_ssize_t n) {
     uint32_t key = tr_lists_key(t->st, list);
-    bool known = key != TR_K_OTHER && n;
-    if (!t->item && known && !set_type(t, tr_ty_scalar(t->st->types, tr_key_tyk(key))))
+    if (n && !take_types(t, list, key))
         return NULL;
-    bool fits = known && tr_ty_accept_scalar(tr_key_tyk(key), t->item) >= 0;
-    for (Py_ssize_t i = 0; n && !fits; i++) /* one of them has the reason */
-        if (i == n || !take_type(t, PyList_GET_ITEM(list, i)))
-            return NULL;
-    unsigned size = t->item ? tr_ty_size(t->item) : 1;
-    char *items = (size_t)n < PY_SSIZE_T_MAX / 16 ? malloc((size_t)(n ? n : 1) * size) : NULL;
-    int r = !items ? -1 : !n ? 1 : tr_lists_fill(t->st, list, key, t->item, "typed.List", "items", items);
+    unsigned size = t->item ? item_size(t->item) : 1;
+    char *items = (size_t)n < PY_SSIZE_T_MAX / size / 2 ? malloc((size_t)(n ? n : 1) * size) : NULL;
+    int r = !items ? -1 : !n ? 1 : has_numbers(t) ? fill_numbers(t, list, key, items) : 0;
+    if (r == 0) /* one of them has the reason, where they are none */
+        r = fill(t, list, n, items) ? 1 : -1;
     if (r > 0)
         return items;
     if (!PyErr_Occurred())
@@ -250,11 +263,11 @@ static bool assign(tr_typed *t, PyObject *list) {
     char *items = items_of(t, list, n);
     bool ok = items && (same || give_room(t, n));
     if (ok) {
-        memcpy(l->items, items, (size_t)n * tr_ty_size(t->item));
+        memcpy(l->items, items, (size_t)n * item_size(t->item));
         l->len = n;
     }
     free(items);
-    return ok;
+    return ok && tr_typed_tidy(t);
 }
 
 /* A list's own method on a list of Python's with the same items. changes: those that it leaves go back. */
@@ -277,7 +290,7 @@ static int assign_subscript(PyObject *self, PyObject *key, PyObject *x) {
     if (x && PyIndex_Check(key)) {
         if (!index_of(key, &i) || !may_write(t) || !is_in_range(t, &i, "list assignment index out of range"))
             return -1;
-        return store(t, x, place(t, i)) ? 0 : -1;
+        return store(t, x, place(t, i)) && tr_typed_tidy(t) ? 0 : -1;
     }
     PyObject *given = x && Py_IS_TYPE(x, Py_TYPE(self)) ? to_python(self_of(x)) : Py_XNewRef(x);
     PyObject *args = x ? given ? PyTuple_Pack(2, key, given) : NULL : PyTuple_Pack(1, key);
@@ -292,10 +305,9 @@ static int assign_subscript(PyObject *self, PyObject *key, PyObject *x) {
 
 static PyObject *list_append(PyObject *self, PyObject *x) {
     tr_typed *t = self_of(self);
-    char item[16];
-    if (!may_grow(t) || !store(t, x, item) || !give_room(t, (Py_ssize_t)tr_typed_list(t)->len + 1))
+    Py_ssize_t n = (Py_ssize_t)tr_typed_list(t)->len;
+    if (!may_grow(t) || !take_type(t, x) || !give_room(t, n + 1) || !store(t, x, place(t, n)))
         return NULL;
-    memcpy(place(t, (Py_ssize_t)tr_typed_list(t)->len), item, tr_ty_size(t->item));
     tr_typed_list(t)->len++;
     Py_RETURN_NONE;
 }
@@ -307,7 +319,7 @@ static bool add_bytes(tr_typed *t, const char *from, Py_ssize_t n) {
     if (n && !give_room(t, (Py_ssize_t)l->len + n))
         return false;
     if (n)
-        memcpy(place(t, (Py_ssize_t)l->len), own ? l->items : from, (size_t)n * tr_ty_size(t->item));
+        memcpy(place(t, (Py_ssize_t)l->len), own ? l->items : from, (size_t)n * item_size(t->item));
     l->len += n;
     return true;
 }
@@ -342,7 +354,7 @@ static PyObject *list_copy(PyObject *self, PyObject *unused) {
     Py_ssize_t n = (Py_ssize_t)tr_typed_list(t)->len;
     PyObject *r = copy_of(t, n);
     if (r && n)
-        memcpy(tr_typed_list(self_of(r))->items, tr_typed_list(t)->items, (size_t)n * tr_ty_size(t->item));
+        memcpy(tr_typed_list(self_of(r))->items, tr_typed_list(t)->items, (size_t)n * item_size(t->item));
     return r;
 }
 
@@ -362,6 +374,8 @@ static int extend_typed(tr_typed *t, const tr_typed *from) {
         return -1;
     if (t->item != from->item)
         return 0;
+    if (t != from && !tr_typed_share(t, from))
+        return -1;
     return add_bytes(t, tr_typed_list(from)->items, (Py_ssize_t)tr_typed_list(from)->len) ? 1 : -1;
 }
 
@@ -396,14 +410,18 @@ static PyObject *list_insert(PyObject *self, PyObject *args) {
     PyObject *x;
     Py_ssize_t i;
     char item[16];
-    if (!PyArg_ParseTuple(args, "nO:insert", &i, &x) || !may_grow(t) || !store(t, x, item))
+    if (!PyArg_ParseTuple(args, "nO:insert", &i, &x) || !may_grow(t) || !take_type(t, x))
+        return NULL;
+    if (!has_numbers(t))
+        return by_list(self, "insert", args, NULL, true);
+    if (!store(t, x, item))
         return NULL;
     Py_ssize_t n = (Py_ssize_t)tr_typed_list(t)->len;
     i = i < 0 ? (i + n < 0 ? 0 : i + n) : i > n ? n : i;
     if (!give_room(t, n + 1))
         return NULL;
-    memmove(place(t, i + 1), place(t, i), (size_t)(n - i) * tr_ty_size(t->item));
-    memcpy(place(t, i), item, tr_ty_size(t->item));
+    memmove(place(t, i + 1), place(t, i), (size_t)(n - i) * item_size(t->item));
+    memcpy(place(t, i), item, item_size(t->item));
     tr_typed_list(t)->len++;
     Py_RETURN_NONE;
 }
@@ -420,10 +438,12 @@ static PyObject *list_pop(PyObject *self, PyObject *args) {
     }
     if (!is_in_range(t, &i, "pop index out of range"))
         return NULL;
-    PyObject *r = tr_lists_item(t->item, place(t, i));
+    PyObject *r = tr_typed_load(t, t->item, place(t, i));
     if (r) {
-        memmove(place(t, i), place(t, i + 1), (size_t)(n - 1 - i) * tr_ty_size(t->item));
+        memmove(place(t, i), place(t, i + 1), (size_t)(n - 1 - i) * item_size(t->item));
         tr_typed_list(t)->len--;
+        if (!tr_typed_tidy(t))
+            Py_CLEAR(r);
     }
     return r;
 }
@@ -434,6 +454,7 @@ static PyObject *list_clear(PyObject *self, PyObject *unused) {
     if (!may_grow(t))
         return NULL;
     tr_typed_list(t)->len = 0;
+    Py_CLEAR(t->kept);
     Py_RETURN_NONE;
 }
 
@@ -498,12 +519,13 @@ static PyObject *list_str(PyObject *self) {
 }
 
 static PyObject *list_repr(PyObject *self) {
-    const tr_ty *item = self_of(self)->item;
-    PyObject *text = list_str(self);
-    PyObject *r = text ? PyUnicode_FromFormat("ListType[%s](%U)",
-                                              item ? tr_tyk_user_name((tr_tyk)item->kind) : "Undefined", text)
-                       : NULL;
+    const tr_typed *t = self_of(self);
+    PyObject *text = list_str(self), *item = t->item ? tr_types_object(t->st, t->item) : NULL, *r = NULL;
+    if (text && (item || !t->item))
+        r = item ? PyUnicode_FromFormat("ListType[%R](%U)", item, text)
+                 : PyUnicode_FromFormat("ListType[Undefined](%U)", text);
     Py_XDECREF(text);
+    Py_XDECREF(item);
     return r;
 }
 
@@ -532,9 +554,13 @@ static int get_buffer(PyObject *self, Py_buffer *view, int flags) {
     tr_typed *t = self_of(self);
     static char nothing[1];
     const tr_ty *item = t->item ? t->item : tr_ty_scalar(t->st->types, TR_TY_F64); /* as np.array([]) */
-    unsigned size = tr_ty_size(item);
+    unsigned size = item_size(item);
     if (!may_write(t))
         return -1;
+    if (!has_numbers(t)) {
+        PyErr_SetString(PyExc_BufferError, "only a typed.List of numbers has a buffer");
+        return -1;
+    }
     tr_list *l = tr_typed_list(t);
     t->shape = (Py_ssize_t)l->len;
     *view = (Py_buffer){.buf = l->items ? l->items : nothing,
@@ -560,9 +586,9 @@ static void release_buffer(PyObject *self, Py_buffer *view) {
 /* The type of items that is meant; NULL with an exception. */
 static const tr_ty *item_type(tr_state *st, PyObject *o) {
     const tr_ty *ty = tr_types_from(st, o);
-    if (!ty || tr_ty_is_scalar(ty))
+    if (!ty || tr_ty_may_be_item(ty))
         return ty;
-    PyErr_Format(PyExc_TypeError, "a typed.List holds numbers, not %R", o);
+    PyErr_Format(PyExc_TypeError, "%R is no type of a typed.List's items", o);
     return NULL;
 }
 
@@ -572,7 +598,7 @@ static PyObject *list_new(PyTypeObject *cls, PyObject *args, PyObject *kw) {
     if (!PyArg_ParseTupleAndKeywords(args, kw, "|O:List", names, &x))
         return NULL;
     tr_state *st = PyType_GetModuleState(cls);
-    PyObject *r = new_list(cls, st, NULL);
+    PyObject *r = new_list(st, NULL);
     if (r && x && !extend(self_of(r), x))
         Py_CLEAR(r);
     return r;
@@ -586,52 +612,59 @@ static PyObject *list_empty(PyObject *cls, PyObject *args, PyObject *kw) {
     if (!PyArg_ParseTupleAndKeywords(args, kw, "O|n:empty_list", names, &of, &room))
         return NULL;
     const tr_ty *item = item_type(st, of);
-    PyObject *r = item ? new_list((PyTypeObject *)cls, st, item) : NULL;
+    PyObject *r = item ? new_list(st, item) : NULL;
     if (r && room > 0 && !give_room(self_of(r), room))
         Py_CLEAR(r);
     return r;
 }
 
-/* What __reduce__ names: items as bytes; None: of nothing. */
+/* What __reduce__ names: numbers as bytes, other items as a list; None: of nothing. */
 static PyObject *list_from(PyObject *cls, PyObject *args) {
-    PyObject *of;
-    const char *bytes;
-    Py_ssize_t n;
+    PyObject *of, *from;
     tr_state *st = PyType_GetModuleState((PyTypeObject *)cls);
-    if (!PyArg_ParseTuple(args, "Oy#:_from", &of, &bytes, &n))
+    if (!PyArg_ParseTuple(args, "OO:_from", &of, &from))
         return NULL;
     const tr_ty *item = of == Py_None ? NULL : item_type(st, of);
     if (!item && of != Py_None)
         return NULL;
-    unsigned size = item ? tr_ty_size(item) : 1;
-    if (n % (Py_ssize_t)size || (!item && n))
+    PyObject *r = new_list(st, item);
+    if (!PyBytes_Check(from)) {
+        if (r && !extend(self_of(r), from))
+            Py_CLEAR(r);
+        return r;
+    }
+    Py_ssize_t n = PyBytes_GET_SIZE(from);
+    unsigned size = item && tr_ty_is_scalar(item) ? tr_ty_size(item) : 1;
+    if (n % (Py_ssize_t)size || (n && (!item || !tr_ty_is_scalar(item)))) {
+        Py_XDECREF(r);
         return PyErr_Format(PyExc_ValueError, "%zd bytes are no items of a typed.List", n);
-    PyObject *r = new_list((PyTypeObject *)cls, st, item);
-    if (r && n && !add_bytes(self_of(r), bytes, n / (Py_ssize_t)size))
+    }
+    if (r && n && !add_bytes(self_of(r), PyBytes_AS_STRING(from), n / (Py_ssize_t)size))
         Py_CLEAR(r);
     return r;
 }
 
 static PyObject *list_reduce(PyObject *self, PyObject *unused) {
-    const tr_typed *t = self_of(self);
+    tr_typed *t = self_of(self);
     (void)unused;
     if (!may_read(t))
         return NULL;
-    Py_ssize_t n = t->item ? (Py_ssize_t)tr_typed_list(t)->len * (Py_ssize_t)tr_ty_size(t->item) : 0;
+    Py_ssize_t n =
+        t->item && has_numbers(t) ? (Py_ssize_t)tr_typed_list(t)->len * (Py_ssize_t)item_size(t->item) : 0;
     PyObject *make = PyObject_GetAttrString((PyObject *)Py_TYPE(self), "_from");
     PyObject *of = t->item ? tr_types_object(t->st, t->item) : Py_NewRef(Py_None);
-    PyObject *bytes = PyBytes_FromStringAndSize(tr_typed_list(t)->items, n);
-    PyObject *r = make && of && bytes ? Py_BuildValue("O(OO)", make, of, bytes) : NULL;
+    PyObject *items = has_numbers(t) ? PyBytes_FromStringAndSize(tr_typed_list(t)->items, n) : to_python(t);
+    PyObject *r = make && of && items ? Py_BuildValue("O(OO)", make, of, items) : NULL;
     Py_XDECREF(make);
     Py_XDECREF(of);
-    Py_XDECREF(bytes);
+    Py_XDECREF(items);
     return r;
 }
 
 static PyObject *list_sizeof(PyObject *self, PyObject *unused) {
     const tr_typed *t = self_of(self);
     (void)unused;
-    size_t size = t->item ? tr_ty_size(t->item) : 0;
+    size_t size = t->item ? item_size(t->item) : 0;
     return PyLong_FromSize_t(sizeof *t + 2 * TR_MEM_ALIGN + (size_t)tr_typed_list(t)->cap * size);
 }
 
@@ -732,17 +765,19 @@ static PyMethodDef methods[] = {
 };
 
 PyDoc_STRVAR(
-    doc, "List(iterable=(), /)\n--\n\n"
-         "A list of numbers that Python and compiled code share without a copy.\n\n"
-         "Parameters\n----------\n"
-         "iterable\n    Items, of which all have the type that the first ones have in common; without, the\n"
-         "    first item that comes says it.\n\n"
-         "Raises\n------\n"
-         "TypeError\n    An item is no number, or not of the list's type.\n"
-         "BufferError\n    It would become longer or shorter while an array is over its items.\n"
-         "RuntimeError\n    Another thread's call changes it, or reads what would be changed.\n\n"
-         "Examples\n--------\n"
-         ">>> treadle.typed.List([1, 2])\nListType[int64]([1, 2])");
+    doc,
+    "List(iterable=(), /)\n--\n\n"
+    "A list that Python and compiled code share without a copy: of numbers, strings, arrays, dates, tuples\n"
+    "of these, and of lists, dicts and sets, which are typed ones in it.\n\n"
+    "Parameters\n----------\n"
+    "iterable\n    Items, of which all have the type that the first ones have in common; without, the\n"
+    "    first item that comes says it.\n\n"
+    "Raises\n------\n"
+    "TypeError\n    Compiled code has no such items, or it is not of the list's type.\n"
+    "BufferError\n    It would become longer or shorter while an array is over its items.\n"
+    "RuntimeError\n    Another thread's call changes it, or reads what would be changed.\n\n"
+    "Examples\n--------\n"
+    ">>> treadle.typed.List([1, 2])\nListType[int64]([1, 2])");
 
 static PyType_Slot slots[] = {
     {Py_tp_new, list_new},

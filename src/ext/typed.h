@@ -1,4 +1,4 @@
-/* treadle.typed.List (typed.c). */
+/* The classes of treadle.typed (typed.c, typed_table.c). */
 #ifndef TR_EXT_TYPED_H
 #define TR_EXT_TYPED_H
 
@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
-bool tr_typed_add(PyObject *module); /* the class TypedList */
+bool tr_typed_add(PyObject *module);        /* the class TypedList */
+bool tr_typed_tables_add(PyObject *module); /* TypedDict and TypedSet */
 
 #endif

@@ -529,7 +529,7 @@ static PyType_Spec type_spec = {
 static PyObject *py_typeof(PyObject *module, PyObject *x) {
     tr_state *st = tr_ext_state(module);
     tr_argk k;
-    PyObject *array = tr_value_of_buffer(x), *t = NULL;
+    PyObject *array = PyBytes_CheckExact(x) ? NULL : tr_value_of_buffer(x), *t = NULL;
     if (tr_value_pattern(st, array ? array : x, NULL, NULL, &k)) {
         t = tr_types_of_pattern(st, &k);
         tr_argk_clear(&k);

@@ -11,6 +11,7 @@
 #include "ext/check.h"
 #include "ext/generator.h"
 #include "ext/ntclass.h"
+#include "ext/typed_items.h"
 
 bool tr_value_unbox_array(PyArrayObject *a, const tr_ty *ty, const char *fn, const char *arg, tr_slot **at) {
     tr_slot *s = *at;
@@ -152,6 +153,17 @@ static bool unbox_string(const tr_unboxer *u, PyObject *o, const tr_ty *ty, tr_s
     return tr_value_unbox_string(o, at);
 }
 
+static bool unbox_bytes(const tr_unboxer *u, PyObject *o, const tr_ty *ty, tr_slot **at) {
+    tr_slot *s = *at;
+    (void)u, (void)ty;
+    assert(PyBytes_Check(o) && "what is of the type is bytes");
+    s[0].u = (uintptr_t)o | 1u;
+    s[1].p = PyBytes_AS_STRING(o);
+    s[2].i = (int64_t)PyBytes_GET_SIZE(o) << TR_STR_LENGTH;
+    *at += 3;
+    return true;
+}
+
 /* None, or a value. */
 static bool unbox_held(const tr_unboxer *u, PyObject *o, const tr_ty *ty, tr_slot **at) {
     bool some = o != Py_None;
@@ -232,7 +244,13 @@ int tr_value_cost(tr_state *st, PyObject *o, const tr_argk *k, const tr_ty *ty) 
         return total;
     case TR_K_NONE: return tr_ty_is(ty, TR_TY_NONE) ? 0 : -1;
     case TR_K_LIST: return tr_lists_cost(st->types, k->key, ty);
-    case TR_K_LISTOF: return tr_items_cost(st->types, tr_ty_list_of(st->types, k->fields), ty);
+    case TR_K_LISTOF:
+    case TR_K_TABLE:
+        if (k->key & TR_KEY_TYPED)
+            return !tr_typed_takes((const tr_typed *)o, ty) ? -1 : ((const tr_typed *)o)->ty != ty;
+        return tr_key_kind(k->key) == TR_K_TABLE
+                   ? (k->fields == ty ? 0 : -1)
+                   : tr_items_cost(st->types, tr_ty_list_of(st->types, k->fields), ty);
     case TR_K_DATES:
     case TR_K_RECORDS:
     case TR_K_RECORD: return tr_ty_accept(tr_argk_type(st->types, k, NULL, NULL), ty);

@@ -7,11 +7,13 @@
 #include "ext/check.h"
 #include "ext/compat.h"
 #include "ext/date.h"
+#include "ext/face.h"
 #include "ext/generator.h"
 #include "ext/items.h"
 #include "ext/lists.h"
 #include "ext/ntclass.h"
 #include "ext/record.h"
+#include "ext/typed_items.h"
 
 const uint8_t tr_value_npy_kind[24] = {
     [NPY_BOOL] = TR_TY_BOOL,    [NPY_BYTE] = TR_TY_I8,       [NPY_UBYTE] = TR_TY_U8,
@@ -161,12 +163,16 @@ uint32_t tr_value_key(tr_state *st, PyObject *o) {
         return TR_K_TUPLE | (uint32_t)PyTuple_GET_SIZE(o) << 8;
     if (t == &PyUnicode_Type)
         return TR_K_STR;
+    if (t == &PyBytes_Type)
+        return TR_K_BYTES;
     if (t == &PyList_Type || t == st->typed_list_type) {
         uint32_t list = tr_lists_key(st, o);
         return list == TR_K_OTHER ? (uint32_t)TR_K_LISTOF : list;
     }
-    if (t == &PyDict_Type || t == &PySet_Type)
+    if (tr_face_is_table(st, o))
         return TR_K_TABLE;
+    if (t == st->typed_dict_type || t == st->typed_set_type)
+        return TR_K_TABLE | (uint32_t)TR_KEY_TYPED;
     if (PyArray_Check(o))
         return array_overrides(st, o)                 ? TR_K_OTHER
                : t == st->remote_type && is_record(o) ? tr_record_place_key((PyArrayObject *)o)
@@ -347,6 +353,16 @@ bool tr_argk_forget_strings(tr_argk *k) {
     return some;
 }
 
+/* What the items of a list have in common, Python's or a typed one. */
+static const tr_ty *items_of(tr_state *st, PyObject *o, unsigned lists) {
+    return tr_typed_is(st, o) ? ((const tr_typed *)o)->item : tr_items_of(st, o, lists);
+}
+
+/* The type of a dict or a set, Python's or a typed one. */
+static const tr_ty *table_of(tr_state *st, PyObject *o, unsigned lists) {
+    return tr_typed_is(st, o) ? ((const tr_typed *)o)->ty : tr_items_table_of(st, o, lists);
+}
+
 bool tr_value_matches(tr_state *st, const tr_argk *k, PyObject *o) {
     if (tr_value_key(st, o) != k->key)
         return false;
@@ -356,9 +372,9 @@ bool tr_value_matches(tr_state *st, const tr_argk *k, PyObject *o) {
     if (kind == TR_K_NTUPLE && (PyObject *)Py_TYPE(o) != k->value)
         return false;
     if (kind == TR_K_LISTOF)
-        return tr_items_of(st, o, 1) == k->fields;
+        return items_of(st, o, 1) == k->fields;
     if (kind == TR_K_TABLE)
-        return tr_items_table_of(st, o, 1) == k->fields;
+        return table_of(st, o, 1) == k->fields;
     if (kind > TR_K_NTUPLE)
         return stands_for(k, o);
     for (uint32_t i = 0; i < k->n; i++)
@@ -441,6 +457,8 @@ static void describe(tr_state *st, PyObject *o, char *what, size_t n, const char
         *hint = "pass float(x)";
     else if (PyArray_IsScalar(o, Datetime) || PyArray_IsScalar(o, Timedelta))
         *hint = "its unit is a multiple like [25s]: convert it, as with .astype('timedelta64[s]')";
+    else if (Py_TYPE(o) == st->deque_class)
+        *hint = "pass list(x), and make a deque of it in the function";
     else if (PyDict_Check(o) || PyAnySet_Check(o))
         *hint = "pass a dict or a set of that very class: dict(x), set(x)";
     else if (PyModule_Check(o))
@@ -553,21 +571,21 @@ static bool list_pattern(reading *r, PyObject *list, const step *at, tr_argk *k)
                          TR_MAX_LISTS - 1);
         return false;
     }
-    k->fields = tr_items_of(r->st, list, r->lists + 1);
+    k->fields = items_of(r->st, list, r->lists + 1);
     return k->fields || (!r->silent && refuse_item(r, list, at));
 }
 
 /* A dict or a set: its type is all of its pattern. */
 static bool table_pattern(reading *r, PyObject *o, const step *at, tr_argk *k) {
     char path[256] = "";
-    bool dict = PyDict_CheckExact(o);
+    bool dict = tr_face_is_dict(o);
     k->fields = r->lists < TR_MAX_LISTS ? tr_items_table_of(r->st, o, r->lists + 1) : NULL;
     if (k->fields || r->silent)
         return k->fields != NULL;
     const char *of =
-        dict ? "dict, and its keys are to be numbers, strings or pairs of integers, that have a type in "
+        dict ? "dict, and its keys are to be numbers, strings, dates or tuples of these, that have a type in "
                "common, and its values to have one\n  help: pass list(d.items())"
-             : "set, and its items are to be numbers, strings or pairs of integers, that have a type in "
+             : "set, and its items are to be numbers, strings, dates or tuples of these, that have a type in "
                "common\n  help: pass list(x)";
     write_path(at, path, sizeof path);
     if (r->fn)
@@ -705,6 +723,7 @@ const tr_ty *tr_argk_type(tr_tytab *t, const tr_argk *k, tr_argk_const constant,
     case TR_K_SLICE:
         return tr_ty_slice(t, k->key >> 8 & 1u ? none : i64, k->key >> 9 & 1u ? none : i64,
                            k->key >> 10 & 1u ? none : i64);
+    case TR_K_BYTES: return tr_ty_bytes(t);
     case TR_K_GENERATOR: return tr_generator_type(t, k->key >> 8);
     case TR_K_TUPLE:
     case TR_K_NTUPLE: return tuple_type(t, k, constant, user);

@@ -625,12 +625,27 @@ static void build_keymap(tr_ssa *s, uint32_t n) {
         build_map(s, n, keys);
 }
 
-/* f(k=v, **m): what is merged is a map of keywords as well, or a mapping, of which there is one at most. */
+/* Two mappings, either of which may be several already: a tuple of all. */
+static tr_val both_mappings(tr_ssa *s, tr_val a, tr_val b) {
+    tr_val two[2] = {a, b},
+           *all = TR_NEW_N(&s->ctx->arena, tr_val, tr_at(s->ir, a)->nargs + tr_at(s->ir, b)->nargs + 2u);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < 2; i++) {
+        const tr_ins *in = tr_at(s->ir, two[i]);
+        for (uint32_t k = 0; in->op == TR_OP_BUILDTUP && k < in->nargs; k++)
+            all[n++] = in->args[k];
+        if (in->op != TR_OP_BUILDTUP)
+            all[n++] = two[i];
+    }
+    return emit(s, TR_OP_BUILDTUP, n, all);
+}
+
+/* f(k=v, **m): what is merged is a map of keywords as well, or a mapping. */
 static void merge_map(tr_ssa *s) {
     tr_val x = *slot(s, --s->depth), map = *slot(s, --s->depth);
     bool both = is_map(s, map) && is_map(s, x);
     const tr_fnote *a = is_map(s, map) ? note_at(s, map) : NULL, *b = both ? note_at(s, x) : NULL;
-    if (!a || (a->more != TR_NOVAL && (!b || b->more != TR_NOVAL))) {
+    if (!a) {
         refuse(s, TR_NYI_STARSTAR);
         return;
     }
@@ -643,10 +658,14 @@ static void merge_map(tr_ssa *s) {
             m.vals[i] = i < a->prev ? a->vals[i] : b->vals[i - a->prev];
         }
         m.prev = a->prev + b->prev;
-        m.more = a->more != TR_NOVAL ? a->more : b->more;
+        m.more = a->more == TR_NOVAL   ? b->more
+                 : b->more == TR_NOVAL ? a->more
+                                       : both_mappings(s, a->more, b->more);
     } else {
         *slot(s, s->depth + 1) = x;
         m.more = value_at(s, s->depth + 1);
+        if (a->more != TR_NOVAL)
+            m.more = both_mappings(s, a->more, m.more);
     }
     tr_vec_push(&s->ctx->arena, &s->notes, m);
     push(s, TR_NOTE | (s->notes.n - 1));

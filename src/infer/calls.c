@@ -53,8 +53,13 @@ static bool bind(tr_em *e, const tr_func *fn, uint32_t ncap, const tr_tv *cap, t
         return tr_em_error(e, "%s() takes %u positional argument%s but %u %s given", fn->name, np,
                            np == 1 ? "" : "s", npos, npos == 1 ? "was" : "were");
     bool *taken = TR_NEW_N(&e->ctx->arena, bool, args->nkw + 1u);
+    tr_tv rest = {NULL, TR_NOVAL};
     for (uint32_t j = 0; j < args->nkw; j++) {
         uint32_t i = fn->nposonly;
+        if (fn->varargs && strcmp(args->kw[j], TR_REST) == 0) {
+            rest = args->v[npos + j];
+            continue;
+        }
         while (i < np + nk && strcmp(fn->argnames[i], args->kw[j]) != 0)
             i++;
         taken[j] = i < np + nk;
@@ -79,7 +84,7 @@ static bool bind(tr_em *e, const tr_func *fn, uint32_t ncap, const tr_tv *cap, t
     }
     *nout = ncap + np + nk;
     if (fn->varargs)
-        out[(*nout)++] = tr_em_tuple(e, npos > k ? npos - k : 0, args->v + k);
+        out[(*nout)++] = rest.ty ? rest : tr_em_tuple(e, npos > k ? npos - k : 0, args->v + k);
     if (fn->varkw)
         out[(*nout)++] = rest_by_name(e, args, taken);
     assert(tr_em_are_whole(e, *nout, out) && "every parameter has a value");

@@ -55,12 +55,25 @@ typedef struct graft {
     uint64_t place;
     int32_t line;
     bool numba;
+    TR_VEC(const tr_ty *) seen; /* a list of the other instance, and what it became: in pairs */
 } graft;
+
+/* What is one list there, as two inner functions share, is one here. */
+static void keep_together(graft *g, const tr_ty *from, const tr_ty *to) {
+    tr_tytab *types = g->f->ctx->types;
+    for (uint32_t i = 0; i < g->seen.n; i += 2)
+        if (tr_ty_same_cell(types, g->seen.d[i], from)) {
+            tr_ty_join(types, g->seen.d[i + 1], to, g->numba);
+            return;
+        }
+    tr_vec_push(&g->f->ctx->arena, &g->seen, from);
+    tr_vec_push(&g->f->ctx->arena, &g->seen, to);
+}
 
 /* `from` with lists of the instance at work: those that `mine`, its type for it so far (or NULL), has at the
  * same places, else new ones; what is known of the items flows into them. No list of the two instances is
  * ever one, or all callers of a function would share what they put into theirs. */
-static const tr_ty *grafted(const graft *g, const tr_ty *from, const tr_ty *mine, uint64_t path) {
+static const tr_ty *grafted(graft *g, const tr_ty *from, const tr_ty *mine, uint64_t path) {
     tr_tytab *types = g->f->ctx->types;
     enum { STEP = 1000003 };
     if (!tr_ty_has_lists(from))
@@ -70,6 +83,7 @@ static const tr_ty *grafted(const graft *g, const tr_ty *from, const tr_ty *mine
         const tr_ty *to = alike ? mine : cell(g->f, g->place, path);
         if (from->kind == TR_TY_SET)
             to = tr_ty_set_like(types, to);
+        keep_together(g, from, to);
         const tr_ty *item = tr_ty_list_item(types, from, false);
         if (item) {
             const tr_ty *now = tr_ty_list_item(types, to, false);
@@ -84,15 +98,16 @@ static const tr_ty *grafted(const graft *g, const tr_ty *from, const tr_ty *mine
 }
 
 const tr_ty *tr_infer_open_param(infer *f, uint32_t i, const tr_ty *t) {
-    return grafted(&(graft){f, place_of(PARAM, i, 0), 0, false}, t, NULL, 0);
+    return grafted(&(graft){.f = f, .place = place_of(PARAM, i, 0)}, t, NULL, 0);
 }
 
 const tr_ty *tr_infer_open_result(infer *f, uint32_t func, const tr_ty *t) {
-    return grafted(&(graft){f, place_of(GIVEN, f->at, func + 1u), 0, false}, t, NULL, 0);
+    return grafted(&(graft){.f = f, .place = place_of(GIVEN, f->at, func + 1u)}, t, NULL, 0);
 }
 
 void tr_infer_flow_lists(infer *f, const tr_ty *from, const tr_ty *to, int32_t line, bool numba) {
-    grafted(&(graft){f, place_of(FLOWN, f->at, 0), line, numba}, from, to, (uint64_t)to->id << 32);
+    grafted(&(graft){.f = f, .place = place_of(FLOWN, f->at, 0), .line = line, .numba = numba}, from, to,
+            (uint64_t)to->id << 32);
 }
 
 bool tr_infer_guess_lists(infer *f, uint32_t inst) {
@@ -155,8 +170,8 @@ typedef struct walk {
 } walk;
 
 /* Where a display is in a value: it is the value, it is somewhere in it; else the value is a tuple, or a
- * display that is read, which has it at that place. Two marks: the display is one of names and values (and may
- * become a dict), and what has it at the place is one (its values are counted). */
+ * display that is read, which has it at that place. Two marks: the display is one of names and values (and
+ * may become a dict), and what has it at the place is one (its values are counted). */
 enum { PLACES = 0x3fffffff, ITSELF = PLACES, ANYWHERE = PLACES - 1 };
 #define NAMES   (1u << 31)
 #define BY_NAME (1u << 30)
@@ -175,15 +190,15 @@ static bool param_changes(walk *w, uint32_t func, uint32_t k, uint32_t place) {
     return value_changes(w, fn->ssa, tr_blk_at(fn->ssa, 0)->params.d[k], place);
 }
 
-/* A constant, or what a module has under a name; NULL: neither. */
+/* A constant, or what a module, or a class, has under a name; NULL: neither. */
 static const tr_obj *constant_of(const tr_fn *f, tr_val v) {
     const tr_ins *in = tr_at(f, v);
     if (in->op == TR_OP_OBJ)
         return in->imm.obj;
-    const tr_ins *of = in->op == TR_OP_GETATTR ? tr_at(f, in->args[0]) : NULL;
-    return of && of->op == TR_OP_OBJ && of->imm.obj->kind == TR_OBJ_MODULE
-               ? tr_obj_attr(of->imm.obj, in->imm.s)
-               : NULL;
+    const tr_obj *has = in->op == TR_OP_GETATTR ? constant_of(f, in->args[0]) : NULL;
+    if (has && has->kind != TR_OBJ_MODULE)
+        has = has->member;
+    return has ? tr_obj_attr(has, in->imm.s) : NULL;
 }
 
 static bool call_changes(walk *w, const tr_fn *f, const tr_ins *call, tr_val v, uint32_t place) {
@@ -263,7 +278,8 @@ static bool is_used_elsewhere(const tr_fn *f, tr_val v) {
     return n > 1 || tr_at(f, v)->op != TR_OP_BUILDLIST;
 }
 
-/* What has the display is returned. One of names is a record for who asked, but an item where a round gives it. */
+/* What has the display is returned. One of names is a record for who asked, but an item where a round gives
+ * it. */
 static bool hands_on(const walk *w, const tr_fn *f, tr_val v, uint32_t place) {
     return place & NAMES ? w->f->p->funcs.d[f->func].round != NULL : is_returned(w, f, v);
 }
@@ -388,10 +404,21 @@ static bool holder_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, 
     return in->op == TR_OP_BUILDLIST && value_changes(w, f, self, ITSELF);
 }
 
+/* `x is y`: a display that is only read is no object, but it is not None. */
+static bool asks_identity(const tr_fn *f, const tr_ins *in) {
+    for (uint32_t k = 0; k < 2; k++) {
+        const tr_ins *x = tr_at(f, in->args[k]);
+        if (x->op == TR_OP_OBJ && x->imm.obj->kind == TR_OBJ_NONE)
+            return false;
+    }
+    return true;
+}
+
 /* Of a display of names and values: what only a dict can do. */
 static bool named_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uint32_t place) {
     switch ((tr_op)in->op) {
     case TR_OP_GETATTR: return tr_em_changes_dict(in->imm.s);
+    case TR_OP_IS: return asks_identity(f, in);
     case TR_OP_SETITEM: return in->args[0] == v || in->args[2] == v;
     case TR_OP_DELITEM:
     case TR_OP_INPLACE: return in->args[0] == v;
@@ -415,8 +442,22 @@ static bool library_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v,
     case TR_OP_GETATTR: return tr_em_changes_list(in->imm.s) && strcmp(in->imm.s, "copy") != 0;
     case TR_OP_SETITEM: return in->args[0] == v;
     case TR_OP_CALLPY: return call_changes(w, f, in, v, place);
+    case TR_OP_CLOSURE: return capture_changes(w, in, v, place);
     default: return false;
     }
+}
+
+/* A display of displays is handed to a function of the library that goes through it: as tuples these would
+ * have no type in common. */
+static bool is_walked_rows(const tr_fn *f, const tr_ins *call, tr_val v) {
+    const tr_ins *in = tr_at(f, v);
+    const tr_obj *o = constant_of(f, call->args[0]);
+    bool walks =
+        o && o->kind == TR_OBJ_FUNC && o->u.contract && o->u.contract->library && !o->u.contract->arrays;
+    bool rows = false;
+    for (uint32_t k = 0; walks && in->op == TR_OP_BUILDLIST && k < in->nargs; k++)
+        rows = rows || tr_at(f, in->args[k])->op == TR_OP_BUILDLIST;
+    return rows;
 }
 
 static bool use_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uint32_t place) {
@@ -432,6 +473,7 @@ static bool use_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uin
         return true;
     switch ((tr_op)in->op) {
     case TR_OP_GETATTR: return tr_em_changes_list(in->imm.s);
+    case TR_OP_IS: return asks_identity(f, in);
     case TR_OP_GETITEM: /* a part of it is as it is */
         return in->args[0] == v && is_slice(tr_at(f, in->args[1])) &&
                value_changes(w, f, (tr_val)(in - f->ins.d), ITSELF);
@@ -445,7 +487,8 @@ static bool use_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uin
     case TR_OP_BUILDDICT:
     case TR_OP_NEWVAR: return true;
     case TR_OP_WRITEVAR: return in->args[1] == v;
-    case TR_OP_CALLPY: return is_put(f, in, v) || call_changes(w, f, in, v, ITSELF);
+    case TR_OP_CALLPY:
+        return is_put(f, in, v) || is_walked_rows(f, in, v) || call_changes(w, f, in, v, ITSELF);
     case TR_OP_CLOSURE: return capture_changes(w, in, v, ITSELF);
     default: return false;
     }

@@ -148,6 +148,8 @@ bool tr_infer_settle(tr_em *e, const tr_func *fn, const tr_contract *k, uint32_t
         return true;
     if (sig == UINT32_MAX)
         sig = tr_ty_choose(k->nsigs, n, cost_of, &a);
+    if (sig == UINT32_MAX && e->prog->opts.d[k->opts]->inline_always)
+        return true; /* it becomes part of its caller, as Numba has it before types are known */
     if (sig == UINT32_MAX)
         return no_match(e, fn, &a);
     const tr_ty *const *row = tr_contract_row(k, sig);

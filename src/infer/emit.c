@@ -291,7 +291,10 @@ static void emit_ret(emission *m, const tr_ins *in) {
         return;
     }
     assert(want && "the result has the type of what is returned");
-    if (tr_ty_has_list(want) && !m->f->p->funcs.d[m->src->func].round) {
+    const tr_func *of = &m->f->p->funcs.d[m->src->func];
+    bool walks =
+        of->library && tr_lib_is_once((tr_tv){want, TR_NOVAL}); /* it only reads what it goes through */
+    if (tr_ty_has_list(want) && !of->round && !walks) {
         tr_em_unsupported(&m->e, "list-result", "returning a list");
         fail_here(m, in);
         end_unreachable(m);

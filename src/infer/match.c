@@ -7,7 +7,7 @@
 
 /* As CPython's flag says it: arrays are none, as NumPy's are not. */
 static bool is_sequence(const tr_ty *t) {
-    return t->kind == TR_TY_TUPLE || t->kind == TR_TY_RANGE;
+    return t->kind == TR_TY_TUPLE || t->kind == TR_TY_RANGE || t->kind == TR_TY_LIST;
 }
 
 tr_tv tr_infer_is_sequence(tr_em *e, tr_tv x) {
@@ -44,6 +44,9 @@ bool tr_infer_match_class(tr_em *e, tr_tv x, tr_tv cls, tr_tv names, uint32_t np
     const tr_obj *c = cls.ty->kind == TR_TY_LIT ? cls.ty->lit : NULL;
     if (!c || names.ty->kind != TR_TY_TUPLE)
         return tr_em_error(e, "called match pattern must be a class");
+    bool maybe = x.ty->kind == TR_TY_OPT; /* None is of no class that a pattern names */
+    if (maybe)
+        both[0] = tr_em_item(e, x, 1);
     if (!tr_em_builtin(e, TR_B_ISINSTANCE, (tr_tv){NULL, TR_NOVAL}, &(tr_args){2, both, 0, NULL}, &is))
         return false;
     if (!tr_tv_lit_int(is, &known))
@@ -61,12 +64,19 @@ bool tr_infer_match_class(tr_em *e, tr_tv x, tr_tv cls, tr_tv names, uint32_t np
         bool there = true;
         if (i >= npos && !tr_tv_lit_str(tr_em_item(e, names, i - npos), &name))
             return tr_em_error(e, "a pattern of an attribute has no name");
-        it[i] = x;
-        if (name && !attribute(e, x, name, &there, &it[i]))
+        it[i] = both[0];
+        if (name && !attribute(e, both[0], name, &there, &it[i]))
             return false;
         if (!there)
             return true;
     }
     *out = tr_em_tuple(e, n, it);
+    if (!maybe)
+        return true;
+    tr_tv has[2] = {tr_em_item(e, x, 0), tr_em_strong(e, *out)};
+    const tr_ty *ty = tr_ty_optional(e->types, has[1].ty);
+    if (!ty)
+        return tr_em_unsupported(e, "match", "a class pattern of %s", tr_em_tyname(e, x.ty));
+    *out = tr_em_make(e, ty, 2, has);
     return true;
 }

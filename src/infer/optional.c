@@ -89,7 +89,9 @@ const tr_ty *tr_infer_type_at(infer *f, istate *s, tr_val v, use_at at) {
 static bool asks_of_none(const tr_obj *callee) {
     return callee->kind == TR_OBJ_FUNC ||
            (callee->kind == TR_OBJ_BUILTIN &&
-            (callee->u.builtin == TR_B_ISINSTANCE || callee->u.builtin == TR_B_BOOL));
+            (callee->u.builtin == TR_B_ISINSTANCE || callee->u.builtin == TR_B_BOOL ||
+             callee->u.builtin == TR_B_STR || callee->u.builtin == TR_B_REPR ||
+             callee->u.builtin == TR_B_PRINT));
 }
 
 bool tr_infer_takes_none(const tr_ty *callee) {
@@ -104,11 +106,42 @@ static bool takes_optional(const tr_ins *in, const tr_tv *a) {
     case TR_OP_MATCHSEQ:
     case TR_OP_MATCHCLASS:
     case TR_OP_BUILDTUP:
+    case TR_OP_FORMAT:
+    case TR_OP_REPR:
     case TR_OP_CLOSURE:
     case TR_OP_GENERATE: return true;
     case TR_OP_UNARY: return in->sub == TR_UN_NOT;
     case TR_OP_COMPARE: return in->sub == TR_CMP_EQ || in->sub == TR_CMP_NE;
     case TR_OP_CALLPY: return tr_infer_takes_none(a[0].ty);
+    default: return false;
+    }
+}
+
+static bool is_table(const tr_ty *t) {
+    return tr_ty_is(t, TR_TY_DICT) || tr_ty_is(t, TR_TY_SET) || tr_ty_is(t, TR_TY_FACED) ||
+           tr_ty_is(t, TR_TY_FROZEN);
+}
+
+static bool takes_key(const char *method) {
+    static const char *const of[] = {"add", "discard", "get", "pop", "remove", "setdefault"};
+    for (unsigned k = 0; k < sizeof of / sizeof *of; k++)
+        if (strcmp(method, of[k]) == 0)
+            return true;
+    return false;
+}
+
+/* Is it a key, or what stands under one? */
+static bool is_key(const tr_ins *in, const tr_tv *a, uint32_t k) {
+    switch ((tr_op)in->op) {
+    case TR_OP_BUILDSET:
+    case TR_OP_BUILDDICT: return true;
+    case TR_OP_IN: return k == 0 && (is_table(a[1].ty) || a[1].ty->kind == TR_TY_DICTVIEW);
+    case TR_OP_GETITEM:
+    case TR_OP_SETITEM:
+    case TR_OP_DELITEM: return k > 0 && is_table(a[0].ty);
+    case TR_OP_CALLPY:
+        return k > 0 && a[0].ty->kind == TR_TY_METHOD && is_table(a[0].ty->items[0]) &&
+               takes_key(a[0].ty->name);
     default: return false;
     }
 }
@@ -120,8 +153,12 @@ static bool is_item(tr_em *e, const tr_fn *src, const tr_ins *in, const tr_tv *a
     case TR_OP_BUILDLIST: return tr_infer_makes_list(e->infer, src, (tr_val)(in - src->ins.d));
     case TR_OP_IN: return k == 0 && tr_ty_is(a[1].ty, TR_TY_LIST);
     case TR_OP_SETITEM:
-        return k == 2 && tr_ty_is(t, TR_TY_LIST) && tr_ty_is_scalar(tr_ty_strong(e->types, a[1].ty));
-    case TR_OP_CALLPY: /* the place comes before it */
+        return k == 2 && (tr_ty_is(t, TR_TY_DICT) ||
+                          (tr_ty_is(t, TR_TY_LIST) && tr_ty_is_scalar(tr_ty_strong(e->types, a[1].ty))));
+    case TR_OP_BUILDDICT: return k % 2 == 1;
+    case TR_OP_CALLPY: /* the place, or the key, comes before it */
+        if (k == 2 && t->kind == TR_TY_METHOD && tr_ty_is(t->items[0], TR_TY_DICT))
+            return true;
         return k > 0 && t->kind == TR_TY_METHOD && tr_ty_is(t->items[0], TR_TY_LIST) &&
                tr_em_puts_in_list(t->name) && k == (strcmp(t->name, "insert") == 0 ? 2 : 1);
     default: return false;
@@ -228,9 +265,9 @@ const tr_tv *tr_infer_values(tr_em *e, const tr_fn *src, const tr_ins *in, const
     if (pair)
         check_pair(e, in, a);
     for (uint32_t i = 0; i < in->nargs; i++)
-        v[i] = is_item(e, src, in, a, i)    ? a[i]
-               : !pair                      ? value_for(e, in, a, i)
-               : a[i].ty->kind == TR_TY_OPT ? tr_em_item(e, a[i], 1)
-                                            : a[i];
+        v[i] = is_item(e, src, in, a, i) || is_key(in, a, i) ? a[i]
+               : !pair                                       ? value_for(e, in, a, i)
+               : a[i].ty->kind == TR_TY_OPT                  ? tr_em_item(e, a[i], 1)
+                                                             : a[i];
     return v;
 }

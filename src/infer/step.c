@@ -30,27 +30,58 @@ static bool makes_list(const tr_ins *in) {
     return in->op == TR_OP_GENERATE && (in->sub & TR_MAKES_LIST);
 }
 
+/* Several mappings of names as one, in which a name may stand twice: who is called tells of it. */
+static bool all_named(tr_em *e, tr_tv maps, tr_tv *out) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < maps.ty->n; i++) {
+        if (maps.ty->items[i]->kind != TR_TY_KEYED)
+            return tr_em_unsupported(e, "call-starstar", "a call with ** of %s",
+                                     tr_em_tyname(e, maps.ty->items[i]));
+        n += tr_em_keyed_n(maps.ty->items[i]);
+    }
+    tr_tv *names = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u), *values = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
+    n = 0;
+    for (uint32_t i = 0; i < maps.ty->n; i++) {
+        tr_tv map = tr_em_item(e, maps, i);
+        for (uint32_t k = 0; k < tr_em_keyed_n(map.ty); k++, n++) {
+            names[n] = tr_em_lit(e, tr_obj_str(&e->ctx->arena, tr_em_keyed_name(map.ty, k)));
+            values[n] = tr_em_keyed_value(e, map, k);
+        }
+    }
+    *out = tr_em_keyed(e, tr_em_tuple(e, n, names), tr_em_tuple(e, n, values));
+    return true;
+}
+
 /* Arguments of a call with stars: those of the tuple one by one, behind the keywords those of the mapping. */
 static bool starred_args(tr_em *e, const tr_ins *in, const tr_tv *a, tr_args *out) {
     const tr_callinfo *ci = in->imm.call;
     uint32_t end = in->nargs - ci->starstar, first = end - ci->nkw, npos = first - 1, nmore = 0;
-    const tr_tv map = a[in->nargs - 1];
-    if (ci->star && a[1].ty->kind != TR_TY_TUPLE)
-        return tr_em_error(e, "the argument after * must be a tuple, not %s", tr_em_tyname(e, a[1].ty));
+    tr_tv map = a[in->nargs - 1];
+    tr_args given = {0};
+    tr_tv rest = {NULL, TR_NOVAL};
+    bool counted = !ci->star || a[1].ty->kind == TR_TY_TUPLE;
+    if (!counted && !tr_infer_star(e, a[0], ci, a[1], &given, &rest))
+        return false;
+    if (ci->starstar && map.ty->kind == TR_TY_TUPLE && !all_named(e, map, &map))
+        return false;
     if (ci->starstar && map.ty->kind != TR_TY_KEYED)
         return tr_em_unsupported(e, "call-starstar", "a call with ** of %s", tr_em_tyname(e, map.ty));
     if (ci->star)
-        npos = a[1].ty->n;
+        npos = counted ? a[1].ty->n : given.n;
     if (ci->starstar)
         nmore = tr_em_keyed_n(map.ty);
     uint32_t nkw = ci->nkw + nmore;
-    tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, npos + nkw + 1u);
-    const char **kw = TR_NEW_N(&e->ctx->arena, const char *, nkw + 1u);
+    tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, npos + nkw + 2u);
+    const char **kw = TR_NEW_N(&e->ctx->arena, const char *, nkw + 2u);
     for (uint32_t i = 0; i < npos; i++)
-        v[i] = ci->star ? tr_em_item(e, a[1], i) : a[1 + i];
+        v[i] = !counted ? given.v[i] : ci->star ? tr_em_item(e, a[1], i) : a[1 + i];
     for (uint32_t i = 0; i < nkw; i++) {
         v[npos + i] = i < ci->nkw ? a[first + i] : tr_em_keyed_value(e, map, i - ci->nkw);
         kw[i] = i < ci->nkw ? ci->kwnames[i] : tr_em_keyed_name(map.ty, i - ci->nkw);
+    }
+    if (rest.ty) {
+        v[npos + nkw] = rest;
+        kw[nkw++] = TR_REST;
     }
     *out = (tr_args){npos + nkw, v, nkw, kw};
     return true;
@@ -130,6 +161,13 @@ static bool is_builtin(const tr_obj *o) {
     return o && o->kind == TR_OBJ_BUILTIN;
 }
 
+/* The function is the package's own: what it returns it has from nowhere else. */
+static bool in_library(const tr_em *e) {
+    const infer *of = e->infer;
+    const tr_inst *inst = &of->p->insts.d[of->st.d[of->cur].inst];
+    return of->p->funcs.d[inst->func].library;
+}
+
 /* An iterator is used up once, whoever asks it. Where one that has just been made is asked at one place,
  * which runs as often as it is made, that does not show, and the loop's counter is all its state. */
 static bool is_used_up(const tr_em *e, const tr_fn *f, tr_val v) {
@@ -138,7 +176,8 @@ static bool is_used_up(const tr_em *e, const tr_fn *f, tr_val v) {
     if (n != 1 || !user)
         return n == 0;
     return user->blk == tr_at(f, v)->blk &&
-           (user->op == TR_OP_ITER || user->op == TR_OP_IN || is_builtin(constant_callee(e, f, user)));
+           ((user->op == TR_OP_RET && in_library(e)) || user->op == TR_OP_ITER || user->op == TR_OP_IN ||
+            is_builtin(constant_callee(e, f, user)));
 }
 
 /* --- generator expressions and list comprehensions --- */
@@ -160,12 +199,10 @@ static bool step_genexpr(tr_em *e, const tr_fn *f, tr_val v, const tr_tv *a, tr_
            (through || (once && user->op == TR_OP_ITER) || tr_em_iterator(e, *out, out));
 }
 
-/* Does what is called take a list for the array of its items? sorted() gives the items again, whatever they
- * are. */
-static bool takes_arrays(const tr_em *e, const tr_obj *callee) {
+/* Does what is called take a list for the array of its items? */
+static bool takes_arrays(const tr_obj *callee) {
     if (callee && callee->kind == TR_OBJ_FUNC)
-        return callee->u.contract && callee->u.contract->library &&
-               strcmp(e->prog->funcs.d[callee->u.func].name, "sorted") != 0;
+        return callee->u.contract && callee->u.contract->library && callee->u.contract->arrays;
     return is_builtin(callee) && tr_lib_reads_list(callee->u.builtin);
 }
 
@@ -179,7 +216,7 @@ static bool becomes_array(const tr_em *e, const tr_fn *f, tr_val v) {
         return false;
     const tr_ins *callee = user->op == TR_OP_CALLPY ? tr_at(f, user->args[0]) : NULL;
     if (callee)
-        return callee->op == TR_OP_OBJ ? takes_arrays(e, callee->imm.obj)
+        return callee->op == TR_OP_OBJ ? takes_arrays(callee->imm.obj)
                                        : callee->op == TR_OP_GETATTR && /* np.array */
                                              tr_at(f, callee->args[0])->op == TR_OP_OBJ;
     return (user->op == TR_OP_GETITEM && user->args[1] == v) ||
@@ -216,7 +253,7 @@ static bool keeps_items(const tr_em *e, const tr_fn *f, const tr_ins *set) {
     const tr_ty *t = of->st.d[of->cur].ty[set->args[0]];
     const tr_ins *i = tr_at(f, set->args[1]);
     bool part = i->op == TR_OP_BUILDSLICE || (i->op == TR_OP_OBJ && i->imm.obj->kind == TR_OBJ_SLICE);
-    return t && (tr_ty_is(t, TR_TY_DICT) || (tr_ty_is(t, TR_TY_LIST) && !part));
+    return t && (tr_ty_is(t, TR_TY_DICT) || tr_ty_is(t, TR_TY_FACED) || (tr_ty_is(t, TR_TY_LIST) && !part));
 }
 
 /* May a list, whose only use `user` is, be an array? NumPy's functions take the one for the other; who only
@@ -230,7 +267,7 @@ static bool reads_list(tr_em *e, const tr_fn *f, tr_val v, const tr_ins *user, u
     case TR_OP_SETITEM: return user->args[1] == v || (user->args[2] == v && !keeps_items(e, f, user));
     case TR_OP_BUILDTUP: return is_row(e, f, user);
     case TR_OP_CALLPY:
-        return takes_arrays(e, callee) ||
+        return takes_arrays(callee) ||
                (is_builtin(callee) && ndim == 1 && tr_lib_only_reads(callee->u.builtin));
     default: return false;
     }
@@ -446,7 +483,10 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
     case TR_OP_CATCH: *out = tr_infer_catch(e); return true;
     case TR_OP_EXCMATCH: return tr_infer_match(e, a[0], a[1], out);
     case TR_OP_ITER: return tr_em_iter(e, a[0], out);
-    case TR_OP_ITERLEN: return tr_em_iterlen(e, a[0], out);
+    case TR_OP_ITERLEN: /* a pattern of `match` asks a list how long it is, a loop goes on to where it ends */
+        return a[0].ty->kind == TR_TY_LIST && tr_at(src, in->args[0])->op != TR_OP_ITER
+                   ? tr_em_builtin(e, TR_B_LEN, (tr_tv){NULL, TR_NOVAL}, &(tr_args){1, a, 0, NULL}, out)
+                   : tr_em_iterlen(e, a[0], out);
     case TR_OP_NEXT: return tr_em_next(e, a[0], a[1], tr_em_strong(e, a[2]), out);
     case TR_OP_ITERGET:
         return a[1].ty->kind == TR_TY_STEP

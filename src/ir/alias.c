@@ -93,8 +93,8 @@ static void everything(walk *w) {
         w->from[v] = 1;
 }
 
-/* Item k of a tuple that was passed in: an array of its own, however often it is taken out. Where that is done
- * only after the tuple has met others, the tuple stands for it. */
+/* Item k of a tuple that was passed in: an array of its own, however often it is taken out. Where that is
+ * done only after the tuple has met others, the tuple stands for it. */
 static void same_item(walk *w, tr_val tuple, uint32_t k) {
     bool any = false;
     for (tr_val x = 0; x < w->f->ins.n; x++) {

@@ -444,11 +444,15 @@ static bool same_text(const tr_slot *a, const tr_slot *b) {
 }
 
 static bool is_key(const tr_ty *t, const tr_slot *a, const tr_slot *b) {
+    if (t->kind == TR_TY_OPT && !a->b)
+        return !b->b;
     for (uint32_t k = 0, at = 0; k < t->n; at += tr_ty_nparts(t->items[k++]))
         if (!is_key(t->items[k], a + at, b + at))
             return false;
     if (t->kind == TR_TY_STRING)
         return same_text(a, b);
+    if (t->kind == TR_TY_DATE)
+        return a->i == b->i && a->i != INT64_MIN;
     if (!tr_ty_is_scalar(t))
         return true;
     if (tr_ty_is_complex(t))

@@ -284,7 +284,7 @@ typedef struct tr_callinfo {
     uint32_t nkw;
     const char *const *kwnames; /* of the last nkw operands */
     bool star;                  /* CALL_FUNCTION_EX: operand 1 is the tuple of all positional arguments */
-    bool starstar;              /* the last operand is a mapping of more keyword arguments */
+    bool starstar;              /* the last operand is a mapping of more keywords, or a tuple of such */
 } tr_callinfo;
 
 /* What becomes of a GENERATE: a generator, or at once the list. Of a generator: whether a variable

@@ -77,6 +77,7 @@ typedef struct tr_contract {
     uint32_t id;      /* number in its program */
     uint32_t opts;    /* tr_prog_opts */
     bool library;     /* it stands for one of NumPy's: options are the caller's, divisions NumPy's */
+    bool arrays;      /* a list that is made for it is an array, as NumPy's functions make one */
     bool subscripted; /* it stands for an object such as np.r_: a[i] is its call, and nothing else is */
     const uint8_t *constants; /* per parameter: literal numbers stay known; NULL: none do */
     bool sealed;              /* no other types than those declared */

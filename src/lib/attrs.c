@@ -43,9 +43,17 @@ static bool row_asks_place(uint32_t row) {
     return strncmp(b->path, "treadle.cuda.", 13) == 0 && b->aux >= TR_OP_THREADIDX && b->aux <= TR_OP_GRIDDIM;
 }
 
+const char *tr_lib_face_class(const tr_ty *faced) {
+    return faced->sub == TR_FACE_COUNTER   ? "Counter"
+           : faced->sub == TR_FACE_ORDERED ? "OrderedDict"
+                                           : "defaultdict";
+}
+
 static const char *class_of(tr_em *e, tr_tv x) {
     const char *cls = tr_lib_kind(x.ty)->attrs;
     const tr_obj *o = x.ty->lit;
+    if (x.ty->kind == TR_TY_FACED)
+        return tr_lib_face_class(x.ty);
     if (x.ty->kind != TR_TY_LIT)
         return cls ? cls : tr_ty_word(x.ty);
     if (tr_lib_scalar(e, x.ty))
@@ -62,6 +70,12 @@ static const char *class_of(tr_em *e, tr_tv x) {
         return "gridgroup";
     if (o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_TYPED_LIST)
         return "typed list";
+    if (o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_TYPED_DICT)
+        return "typed dict";
+    if (o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_TYPED_SET)
+        return "typed set";
+    if (o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_DICT)
+        return "dict class";
     return cls;
 }
 
@@ -140,6 +154,16 @@ static bool no_attribute(tr_em *e, tr_tv x, const char *name) {
     return false;
 }
 
+/* A set has it, and a frozenset has not. */
+static bool is_for_change(const char *name) {
+    static const char *const of_sets[] = {"add", "clear", "discard", "pop", "remove", "update"};
+    size_t n = strlen(name);
+    for (size_t k = 0; k < sizeof of_sets / sizeof *of_sets; k++)
+        if (strcmp(name, of_sets[k]) == 0)
+            return true;
+    return n > 7 && strcmp(name + n - 7, "_update") == 0;
+}
+
 bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
     if (x.ty->kind == TR_TY_WINDOW) /* only its indices are its own */
         x = tr_em_item(e, x, 0);
@@ -164,6 +188,9 @@ bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
                 return true;
             }
     int row = tr_em_member(e, x, name);
+    bool face = x.ty->kind == TR_TY_FACED || x.ty->kind == TR_TY_FROZEN;
+    if (row < 0 && face && !tr_em_method(e, x, name) && !(x.ty->kind == TR_TY_FROZEN && is_for_change(name)))
+        return tr_em_getattr(e, tr_em_item(e, x, 0), name, out); /* a dict's, or a set's */
     if (row < 0 && tr_em_method(e, x, name)) {
         *out = tr_em_make(e, tr_ty_method(e->types, x.ty, name), 1, &x);
         return true;
@@ -231,7 +258,7 @@ const tr_ty *tr_lib_date_dtype(tr_em *e, tr_tv x) {
 typedef struct param {
     const char *name;
     uint32_t len;
-    bool optional, star, kwonly;
+    bool optional, star, kwonly, names; /* names: all keywords that are no other parameter's */
 } param;
 
 enum { MAX_PARAMS = 16 };
@@ -248,8 +275,10 @@ static uint32_t parse_params(const char *s, param *p) {
         if (len == 1 && *s == '*')
             kwonly = true;
         else if (!(len == 1 && *s == '/')) {
-            bool star = *s == '*', opt = s[len - 1] == '=';
-            p[n++] = (param){s + star, len - star - opt, opt, star, kwonly};
+            bool star = *s == '*', names = star && s[1] == '*', opt = s[len - 1] == '=';
+            s += star + names;
+            len -= star + names;
+            p[n++] = (param){s, len - opt, opt || names, star && !names, kwonly || names, names};
         }
         s += len;
     }
@@ -404,12 +433,12 @@ bool tr_em_builtin(tr_em *e, uint32_t row, tr_tv self, const tr_args *args, tr_t
     tr_bcall c = {.row = (uint16_t)row, .aux = b->aux, .n = np + first, .fresh = e->fresh};
     e->fresh = false;
     c.a = TR_NEW_N(&e->ctx->arena, tr_tv, np + first + 1u);
-    c.var = TR_NEW_N(&e->ctx->arena, tr_tv, npos + 1u);
+    c.var = TR_NEW_N(&e->ctx->arena, tr_tv, args->n + 1u);
     if (first)
         c.a[0] = self;
     uint32_t k = 0;
     for (uint32_t i = 0; i < np && k < npos; i++) {
-        if (p[i].kwonly)
+        if (p[i].kwonly || p[i].names)
             break;
         if (p[i].star) {
             while (k < npos)
@@ -420,11 +449,19 @@ bool tr_em_builtin(tr_em *e, uint32_t row, tr_tv self, const tr_args *args, tr_t
     }
     if (k < npos)
         return tr_em_error(e, "%s() takes at most %u arguments, %u were given", display(b), k, npos);
+    tr_tv *names = TR_NEW_N(&e->ctx->arena, tr_tv, args->nkw + 1u),
+          *values = TR_NEW_N(&e->ctx->arena, tr_tv, args->nkw + 1u);
+    uint32_t nnames = 0; /* that are no parameter's */
     for (uint32_t j = 0; j < args->nkw; j++) {
         uint32_t i = 0;
         while (i < np && (strlen(args->kw[j]) != p[i].len || memcmp(args->kw[j], p[i].name, p[i].len) != 0 ||
-                          p[i].star))
+                          p[i].star || p[i].names))
             i++;
+        if (i == np && np && p[np - 1].names) {
+            names[nnames] = tr_em_lit(e, tr_obj_str(&e->ctx->arena, args->kw[j]));
+            values[nnames++] = args->v[npos + j];
+            continue;
+        }
         if (i == np) {
             tr_em_error(e, "%s() got an unexpected keyword argument '%s'", display(b), args->kw[j]);
             tr_lib_suggest_keyword(e, b->params, args->kw[j]);
@@ -434,6 +471,8 @@ bool tr_em_builtin(tr_em *e, uint32_t row, tr_tv self, const tr_args *args, tr_t
             return tr_em_error(e, "%s() got multiple values for argument '%s'", display(b), args->kw[j]);
         c.a[first + i] = args->v[npos + j];
     }
+    if (nnames)
+        c.a[first + np - 1] = tr_em_keyed(e, tr_em_tuple(e, nnames, names), tr_em_tuple(e, nnames, values));
     for (uint32_t i = 0; i < np; i++)
         if (!p[i].optional && !p[i].star && !c.a[first + i].ty)
             return tr_em_error(e, "%s() is missing its argument '%.*s'", display(b), (int)p[i].len,

@@ -177,6 +177,7 @@ tr_tv tr_em_obj(tr_em *e, const tr_obj *o) {
             return tr_em_make(e, tr_ty_dates(e->types, o->date, o->ty), 1, &a);
         return tr_ty_is_records(o->ty) ? tr_em_records(e, a, false) : a;
     }
+    case TR_OBJ_BYTES: return tr_em_bytes(e, o);
     case TR_OBJ_DATE: {
         tr_tv n = tr_em_i64(e, o->u.i);
         return tr_em_make(e, o->ty, 1, &n);
@@ -338,9 +339,10 @@ bool tr_lib_coerce_array(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
 }
 
 static bool has_keys_of(const tr_ty *keyed, const tr_ty *record) {
-    bool same = tr_em_keyed_n(keyed) == record->n;
+    const tr_ty *names = keyed->items[0];
+    bool same = names->n == record->n;
     for (uint32_t k = 0; same && k < record->n; k++)
-        same = strcmp(tr_em_keyed_name(keyed, k), record->fields[k]) == 0;
+        same = strcmp(names->items[k]->lit->u.s.d, record->fields[k]) == 0;
     return same;
 }
 

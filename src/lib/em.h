@@ -133,6 +133,8 @@ bool tr_em_spec(tr_em *e, tr_tv x, tr_tv spec, tr_tv *out);
 bool tr_em_str(tr_em *e, tr_tv x, bool repr, tr_tv *out);
 /* A string as a value: a constant, an f-string, one that is there (lib/kind_string.c). */
 bool tr_em_string(tr_em *e, tr_tv x, tr_tv *out);
+/* Bytes as a value (lib/kind_bytes.c). */
+tr_tv tr_em_bytes(tr_em *e, const tr_obj *o);
 /* Is the piece of a text a number, an int64, an uint64 or a double, with a format specification? */
 bool tr_em_spec_piece(tr_em *e, tr_tv piece, tr_tv *number, const char **spec);
 /* What an optional value holds: TypeError at run time where it is None. Other values unchanged. */
@@ -341,6 +343,7 @@ bool tr_em_extern(tr_em *e, const tr_obj *fn, const tr_args *args, tr_tv *out);
 bool tr_em_foreign(tr_em *e, const tr_obj *fn, const tr_args *args, tr_tv *failed, tr_tv *out);
 
 /* --- attributes, methods, iteration (lib/attrs.c, lib/iter.c) --- */
+const char *tr_lib_face_class(const tr_ty *faced);
 bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out);
 /* x.name = v, of records; itself: as of tr_em_setitem. */
 bool tr_em_setattr(tr_em *e, tr_tv x, const char *name, tr_tv v, bool itself);
@@ -425,7 +428,10 @@ typedef struct tr_builtin {
     const char *id;
     const char *path; /* "math.sqrt"; methods and attributes: "array", "number", "tuple", "dtype", "range" */
     const char *name; /* methods, attributes: the name; functions: NULL */
-    const char *params; /* "x, axis=, *, dtype=": '=' optional; "*args" any number; "/" allowed for reading */
+    const char *
+        /* "x, axis=, *, dtype=": '=' optional; "*args" any number, "**kwargs" any names; "/" allowed for
+     * reading */
+        params;
     tr_bfn fn;
     int32_t aux;
     uint8_t kind;

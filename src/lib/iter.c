@@ -46,6 +46,10 @@ bool tr_lib_iter_array(tr_em *e, tr_tv x) {
 
 /* --- what sets and dicts are gone through as (kind_set.c) --- */
 
+tr_tv tr_table_plain(tr_em *e, tr_tv x) {
+    return x.ty->kind == TR_TY_FACED || x.ty->kind == TR_TY_FROZEN ? tr_em_item(e, x, 0) : x;
+}
+
 tr_tv tr_table_set(tr_em *e, tr_tv x) {
     while (x.ty->kind != TR_TY_SET)
         x = tr_em_item(e, x, 0);
@@ -56,14 +60,25 @@ tr_tv tr_table_live(tr_em *e, tr_tv x) {
     return tr_lib_emit(e, TR_OP_LIVE, zero(e).ty, 1, &(tr_val){tr_table_set(e, x).v});
 }
 
+static tr_tv walk_of(tr_em *e, tr_tv x, tr_tv n) {
+    tr_tv it[2] = {x, n};
+    return tr_em_make(e, tr_ty_of(e->types, TR_TY_WALK, 0, 2, (const tr_ty *[]){x.ty, n.ty}), 2, it);
+}
+
 tr_tv tr_table_walk(tr_em *e, tr_tv x) {
-    tr_tv it[2] = {x, tr_table_live(e, x)};
-    return tr_em_make(e, tr_ty_of(e->types, TR_TY_WALK, 0, 2, (const tr_ty *[]){it[0].ty, it[1].ty}), 2, it);
+    return walk_of(e, x, tr_table_live(e, x));
 }
 
 bool tr_em_iter(tr_em *e, tr_tv x, tr_tv *out) {
     if (tr_lib_is_text(x))
         return tr_em_string(e, x, out);
+    x = tr_table_plain(e, x);
+    if (x.ty->kind == TR_TY_DEQUE) {
+        tr_tv n;
+        bool ok = tr_lib_kind(x.ty)->len(e, x, &n);
+        *out = ok ? walk_of(e, x, n) : x;
+        return ok;
+    }
     bool table = x.ty->kind == TR_TY_SET || x.ty->kind == TR_TY_DICT || x.ty->kind == TR_TY_DICTVIEW;
     *out = table ? tr_table_walk(e, x) : x;
     return tr_lib_kind(x.ty)->iter(e, x);

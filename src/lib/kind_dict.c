@@ -79,16 +79,10 @@ static tr_tv view_of(tr_em *e, tr_tv d, unsigned form) {
     return tr_em_make(e, tr_ty_of(e->types, TR_TY_DICTVIEW, form, 1, &d.ty), 1, &d);
 }
 
-static bool is_of_nothing(tr_em *e, tr_tv x) {
-    return x.ty->kind == TR_TY_DICT   ? !tr_ty_list_item(e->types, x.ty->items[0], false)
-           : x.ty->kind == TR_TY_LIST ? !tr_ty_list_item(e->types, x.ty, false)
-                                      : x.ty->kind == TR_TY_TUPLE && !x.ty->n;
-}
-
-/* Another dict's items, or pairs. */
-static bool put_all(tr_em *e, tr_tv d, tr_tv x) {
+bool tr_lib_dict_put_all(tr_em *e, tr_tv d, tr_tv x) {
     tr_tv none[1];
-    if (is_of_nothing(e, x))
+    x = tr_table_plain(e, x);
+    if (tr_table_gives_nothing(e, x))
         return true;
     for (uint32_t k = 0; x.ty->kind == TR_TY_KEYED && k < tr_em_keyed_n(x.ty); k++) {
         tr_tv name = tr_em_lit(e, tr_obj_str(&e->ctx->arena, tr_em_keyed_name(x.ty, k)));
@@ -102,10 +96,34 @@ static bool put_all(tr_em *e, tr_tv d, tr_tv x) {
     return tr_em_iter(e, x, &x) && tr_em_each(e, x, 0, none, each_pair, &d);
 }
 
+/* The row of dict() is called for those of its kin, too. */
 bool tr_lib_py_dict(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (c->nvar > 1)
         return tr_em_error(e, "dict expected at most 1 argument, got %u", c->nvar);
-    return new_dict(e, TR_TABLE_KEYS, TR_TABLE_VALUES, out) && (!c->nvar || put_all(e, *out, c->var[0]));
+    return new_dict(e, TR_TABLE_KEYS, TR_TABLE_VALUES, out) &&
+           (!c->nvar || tr_lib_dict_put_all(e, *out, c->var[0])) &&
+           (!c->a[1].ty || tr_lib_dict_put_all(e, *out, c->a[1]));
+}
+
+typedef struct same_value {
+    tr_tv d, v;
+} same_value;
+
+static bool each_key(tr_em *e, tr_tv k, const void *user, tr_tv *acc, tr_tv *stop) {
+    const same_value *s = user;
+    (void)acc, (void)stop;
+    return tr_lib_set_dict(e, s->d, k, s->v, false);
+}
+
+/* dict.fromkeys(iterable, value=None, /) */
+bool tr_lib_dict_fromkeys(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv it = c->a[1], none[1];
+    same_value s = {.v = c->a[2].ty ? c->a[2] : tr_em_none(e)};
+    if (!new_dict(e, TR_TABLE_KEYS, TR_TABLE_VALUES, &s.d))
+        return false;
+    *out = s.d;
+    return tr_table_gives_nothing(e, it) ||
+           (tr_em_iter(e, it, &it) && tr_em_each(e, it, 0, none, each_key, &s));
 }
 
 /* --- methods --- */
@@ -118,11 +136,12 @@ bool tr_lib_dict_view(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 bool tr_lib_dict_update(tr_em *e, const tr_bcall *c, tr_tv *out) {
     *out = tr_em_none(e);
-    return !tr_fam_given(c->a[1]) || put_all(e, c->a[0], c->a[1]);
+    return (!tr_fam_given(c->a[1]) || tr_lib_dict_put_all(e, c->a[0], c->a[1])) &&
+           (!c->a[2].ty || tr_lib_dict_put_all(e, c->a[0], c->a[2]));
 }
 
 bool tr_lib_dict_copy(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    return new_dict(e, TR_TABLE_KEYS, TR_TABLE_VALUES, out) && put_all(e, *out, c->a[0]);
+    return new_dict(e, TR_TABLE_KEYS, TR_TABLE_VALUES, out) && tr_lib_dict_put_all(e, *out, c->a[0]);
 }
 
 /* The value of an entry, or another one, as a type that both have. `goes`: the entry leaves. */
@@ -164,12 +183,13 @@ static bool value_or(tr_em *e, tr_tv d, tr_tv entry, tr_tv other, bool goes, tr_
 /* d.get(key, default=None, /). Of no values it is the default, from which `d[k] = d.get(k, 0) + 1` learns
  * what they are. */
 bool tr_lib_dict_get(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    tr_tv entry;
-    if (tr_fam_given(c->a[2]) && !tr_ty_list_item(e->types, tr_em_item(e, c->a[0], 1).ty, false))
-        return tr_table_find(e, c->a[0], c->a[1], &entry) &&
-               tr_em_coerce(e, c->a[2], tr_ty_strong(e->types, c->a[2].ty), out);
-    return tr_table_find(e, c->a[0], c->a[1], &entry) &&
-           value_or(e, c->a[0], entry, c->a[2].ty ? c->a[2] : tr_em_none(e), false, out);
+    tr_tv entry, other = tr_fam_given(c->a[2]) ? c->a[2] : tr_em_none(e);
+    if (!tr_table_find(e, c->a[0], c->a[1], &entry))
+        return false;
+    if (tr_ty_list_item(e->types, tr_em_item(e, c->a[0], 1).ty, false))
+        return value_or(e, c->a[0], entry, other, false, out);
+    *out = other;
+    return tr_tv_is_none(other) || tr_em_coerce(e, other, tr_ty_strong(e->types, other.ty), out);
 }
 
 /* d.pop(key[, default]) */
@@ -207,12 +227,12 @@ static bool put_fresh(tr_em *e, const void *user, tr_tv *acc) {
     return true;
 }
 
-/* d.setdefault(key, default) */
+/* d.setdefault(key, default=None) */
 bool tr_lib_dict_setdefault(tr_em *e, const tr_bcall *c, tr_tv *out) {
     fresh x = {c->a[0], c->a[1], c->a[2]};
     tr_tv entry;
     if (!tr_fam_given(x.v))
-        return tr_em_unsupported(e, "dict", "None as a value");
+        x.v = tr_em_none(e);
     if (!tr_table_as_key(e, tr_em_item(e, x.d, 0), x.k, &x.k) ||
         !tr_lib_list_item(e, tr_em_item(e, x.d, 1), x.v, &x.v) || !tr_table_find(e, x.d, x.k, &entry))
         return false;
@@ -225,15 +245,15 @@ bool tr_lib_dict_setdefault(tr_em *e, const tr_bcall *c, tr_tv *out) {
 tr_answer tr_lib_binary_dict(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     if (op != TR_BIN_OR || x.ty->kind != TR_TY_DICT || y.ty->kind != TR_TY_DICT)
         return TR_OPEN;
-    return tr_answered(new_dict(e, TR_TABLE_KEYS, TR_TABLE_VALUES, out) && put_all(e, *out, x) &&
-                       put_all(e, *out, y));
+    return tr_answered(new_dict(e, TR_TABLE_KEYS, TR_TABLE_VALUES, out) && tr_lib_dict_put_all(e, *out, x) &&
+                       tr_lib_dict_put_all(e, *out, y));
 }
 
 bool tr_lib_inplace_dict(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     *out = x;
     if (op != TR_BIN_OR)
         return tr_lib_op_error(e, op, x.ty, y.ty);
-    return put_all(e, x, y);
+    return tr_lib_dict_put_all(e, x, y);
 }
 
 /* acc: so far each item of x is one of y, too */
@@ -277,7 +297,7 @@ static bool pair_equal(tr_em *e, const void *user, tr_tv *acc) {
 static bool equals_display(tr_em *e, tr_tv d, tr_tv display, tr_tv *all) {
     uint32_t n = tr_em_keyed_n(display.ty);
     *all = tr_em_strong(e, tr_em_cmp(e, TR_CMP_EQ, tr_table_live(e, d), tr_em_i64(e, n)));
-    for (uint32_t k = 0; k < n && !is_of_nothing(e, d); k++) {
+    for (uint32_t k = 0; k < n && !tr_table_gives_nothing(e, d); k++) {
         named p = {.d = d};
         tr_tv both[2] = {tr_em_item(e, tr_em_item(e, display, 0), k), tr_em_keyed_value(e, display, k)};
         p.pair = tr_em_tuple(e, 2, both);
@@ -299,7 +319,7 @@ tr_answer tr_lib_compare_dict(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *ou
     if (!equality || x.ty->kind != TR_TY_DICT || y.ty->kind != TR_TY_DICT)
         return TR_OPEN;
     tr_tv n = tr_table_live(e, x), m = tr_table_live(e, y), all = tr_em_strong(e, tr_em_bool(e, true));
-    if (!is_of_nothing(e, x) && !is_of_nothing(e, y)) {
+    if (!tr_table_gives_nothing(e, x) && !tr_table_gives_nothing(e, y)) {
         tr_tv it = tr_table_walk(e, view_of(e, x, TR_VIEW_ITEMS));
         if (!tr_em_each(e, it, 1, &all, each_equal, &y))
             return TR_REFUSED;
@@ -329,10 +349,40 @@ bool tr_lib_contains_dictview(tr_em *e, tr_tv x, tr_tv item, tr_tv *out) {
                      : tr_lib_contains_set(e, x, item, out);
 }
 
+/* Of keys the dict, which is as good as the set of them; of pairs a set; what else can be iterated is a set,
+ * too, where a view is beside it. False: an error, or (*open) nothing that is like a set. */
+static bool as_operand(tr_em *e, tr_tv x, uint32_t which, tr_tv *out, bool *open) {
+    *open = x.ty->kind == TR_TY_DICTVIEW && x.ty->sub == TR_VIEW_VALUES;
+    *out = x.ty->kind == TR_TY_DICTVIEW && !x.ty->sub ? tr_em_item(e, x, 0) : tr_table_plain(e, x);
+    if (*open)
+        return false;
+    if (out->ty->kind == TR_TY_SET || (out->ty->kind == TR_TY_DICT && x.ty->kind == TR_TY_DICTVIEW))
+        return true;
+    tr_tv set = tr_table_new_set(e, which);
+    bool ok = tr_table_add_all(e, set, x);
+    *out = set;
+    return ok;
+}
+
+tr_answer tr_lib_binary_dictview(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
+    bool open, also = false;
+    if (op != TR_BIN_AND && op != TR_BIN_OR && op != TR_BIN_SUB && op != TR_BIN_XOR)
+        return TR_OPEN;
+    tr_tv a, b;
+    if (!as_operand(e, x, TR_TABLE_OTHER, &a, &open) || !as_operand(e, y, TR_TABLE_OTHER_VALUES, &b, &also))
+        return open || also ? TR_OPEN : TR_REFUSED;
+    return tr_answered(tr_table_combined(e, op, a, b, out));
+}
+
 tr_answer tr_lib_compare_dictview(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
-    (void)op, (void)out;
-    return tr_answered(tr_em_unsupported(e, "dict", "'%s' of %s and %s", tr_lib_cmp_sign(op),
-                                         tr_em_tyname(e, x.ty), tr_em_tyname(e, y.ty)));
+    bool open, sets = (x.ty->kind == TR_TY_DICTVIEW || tr_table_plain(e, x).ty->kind == TR_TY_SET) &&
+                      (y.ty->kind == TR_TY_DICTVIEW || tr_table_plain(e, y).ty->kind == TR_TY_SET);
+    tr_tv a, b;
+    if (!sets)
+        return TR_OPEN;
+    if (!as_operand(e, x, TR_TABLE_OTHER, &a, &open) || !as_operand(e, y, TR_TABLE_OTHER_VALUES, &b, &open))
+        return open ? TR_OPEN : TR_REFUSED;
+    return tr_answered(tr_table_compared(e, op, a, b, out));
 }
 
 bool tr_lib_len_dictview(tr_em *e, tr_tv x, tr_tv *n) {

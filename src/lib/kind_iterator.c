@@ -33,7 +33,7 @@ bool tr_lib_contains_items(tr_em *e, tr_tv it, tr_tv x, tr_tv *out) {
 bool tr_em_iterator(tr_em *e, tr_tv x, tr_tv *out) {
     const tr_ty *i64 = tr_fam_ty(e, TR_TY_I64);
     *out = x;
-    if (x.ty->kind == TR_TY_ITERATOR)
+    if (x.ty->kind == TR_TY_ITERATOR || x.ty->kind == TR_TY_DRAWN)
         return true;
     if (x.ty->kind == TR_TY_GENEXPR) { /* it is where what it runs over is */
         tr_tv of;

@@ -384,20 +384,6 @@ bool tr_lib_typed_list(tr_em *e, const tr_bcall *c, tr_tv *out) {
            tr_lib_list_extend(e, &(tr_bcall){.row = TR_B_L_EXTEND, .n = 2, .a = a}, &none);
 }
 
-/* The type is what flows into it first. */
-bool tr_lib_typed_empty(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    const tr_ty *ty = e->list(e, NEW_LIST), *item = tr_tv_dtype(e, c->a[1]);
-    if (!item && c->a[1].ty->kind == TR_TY_LIT && c->a[1].ty->lit->kind == TR_OBJ_TYPE)
-        return tr_em_unsupported(e, "list-items", "a typed.List of %s", tr_em_tyname(e, c->a[1].ty));
-    if (!item)
-        return tr_em_error(e, "empty_list() takes the type of the items, as types.int64, not %s",
-                           tr_em_tyname(e, c->a[1].ty));
-    if (!tr_ty_list_takes(e->types, ty, item, e->place.span.line, e->opts->promote_numba))
-        return tr_em_error(e, "%s cannot be an item of %s", tr_em_tyname(e, item), tr_em_tyname(e, ty));
-    *out = new_of(e, ty, zero(e));
-    return true;
-}
-
 /* --- items --- */
 
 bool tr_lib_get_list(tr_em *e, tr_tv list, tr_tv i, tr_tv *out) {

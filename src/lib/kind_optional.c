@@ -32,23 +32,67 @@ bool tr_lib_coerce_held(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
     return true;
 }
 
+/* A question about values, of which there may be none. */
+typedef bool (*asking)(tr_em *e, const tr_tv *x, tr_tv *out);
+
+/* The answer where `some`, else false. What a container is asked looks at its block, which is only there
+ * then. */
+static bool where(tr_em *e, tr_tv some, asking ask, const tr_tv *x, tr_tv *out) {
+    const tr_ty *b = tr_ty_scalar(e->types, TR_TY_BOOL);
+    tr_tv yes;
+    if (e->dry || (!tr_ty_has_lists(x[0].ty) && !(x[1].ty && tr_ty_has_lists(x[1].ty)))) {
+        if (!ask(e, x, &yes))
+            return false;
+        *out = tr_em_op2(e, TR_OP_AND, some, tr_em_conv(e, yes, b));
+        return true;
+    }
+    tr_fn *f = e->b.fn;
+    tr_bid there = tr_blk_new(f), none = tr_blk_new(f), join = tr_blk_new(f);
+    tr_cbr(&e->b, some.v, there, 0, NULL, none, 0, NULL);
+    e->b.blk = there;
+    if (!ask(e, x, &yes))
+        return false;
+    yes = tr_em_conv(e, yes, b);
+    tr_br(&e->b, join, 1, &yes.v);
+    e->b.blk = none;
+    yes = tr_em_strong(e, tr_em_bool(e, false));
+    tr_br(&e->b, join, 1, &yes.v);
+    e->b.blk = join;
+    *out = (tr_tv){b, tr_blk_param(f, join, b, NULL)};
+    return true;
+}
+
+static bool ask_truth(tr_em *e, const tr_tv *x, tr_tv *out) {
+    return tr_em_truth(e, x[0], out);
+}
+
+static bool ask_equal(tr_em *e, const tr_tv *x, tr_tv *out) {
+    return tr_em_compare(e, TR_CMP_EQ, x[0], x[1], out);
+}
+
+/* An array, or one in a tuple: not such as lie in lists, whose == is a list's. */
+static bool has_plain_arrays(const tr_ty *t) {
+    return !tr_ty_has_lists(t) && t->kind != TR_TY_STRING && tr_ty_has_arrays(t);
+}
+
 /* == of values one of which may be None, which equals itself alone. */
 static bool equal_optional(tr_em *e, tr_tv x, tr_tv y, tr_tv *out) {
     bool ox = x.ty->kind == TR_TY_OPT, oy = y.ty->kind == TR_TY_OPT;
     const tr_ty *tx = ox ? x.ty->items[1] : x.ty, *ty = oy ? y.ty->items[1] : y.ty;
-    if (tr_ty_has_arrays(tx) || tr_ty_has_arrays(ty)) { /* an array's == is an array, that of None no */
+    if (has_plain_arrays(tx) || has_plain_arrays(ty)) { /* an array's == is an array, that of None no */
         tr_em_error(e, "== and != of %s", tr_em_tyname(e, ox ? x.ty : y.ty));
         tr_em_hint(e, "ask `is None` first: beyond that it is an array");
         return false;
     }
-    tr_tv eq, hx = ox ? tr_em_item(e, x, 0) : tr_em_bool(e, true),
-              hy = oy ? tr_em_item(e, y, 0) : tr_em_bool(e, true);
+    tr_tv eq, both, v[2] = {ox ? tr_em_item(e, x, 1) : x, oy ? tr_em_item(e, y, 1) : y};
+    tr_tv hx = ox ? tr_em_item(e, x, 0) : tr_em_bool(e, true),
+          hy = oy ? tr_em_item(e, y, 0) : tr_em_bool(e, true);
     if (tr_tv_is_none(x) || tr_tv_is_none(y))
         return tr_em_is(e, false, x, y, out);
-    if (!tr_em_compare(e, TR_CMP_EQ, ox ? tr_em_item(e, x, 1) : x, oy ? tr_em_item(e, y, 1) : y, &eq))
+    both = tr_em_op2(e, TR_OP_AND, hx, hy);
+    if (!where(e, both, ask_equal, v, &eq))
         return false;
-    eq = tr_em_conv(e, eq, hx.ty);
-    *out = tr_em_select(e, tr_em_op2(e, TR_OP_AND, hx, hy), eq, tr_em_cmp(e, TR_CMP_EQ, hx, hy));
+    *out = tr_em_select(e, both, eq, tr_em_cmp(e, TR_CMP_EQ, hx, hy));
     return true;
 }
 
@@ -61,9 +105,5 @@ tr_answer tr_lib_compare_held(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *ou
 
 bool tr_lib_truth_held(tr_em *e, tr_tv x, tr_tv *out) {
     assert(x.ty->kind == TR_TY_OPT && x.ty->n == 2 && "whether it is a value, and which");
-    if (!tr_em_truth(e, tr_em_item(e, x, 1), out))
-        return false;
-    *out =
-        tr_em_op2(e, TR_OP_AND, tr_em_item(e, x, 0), tr_em_conv(e, *out, tr_ty_scalar(e->types, TR_TY_BOOL)));
-    return true;
+    return where(e, tr_em_item(e, x, 0), ask_truth, (tr_tv[2]){tr_em_item(e, x, 1)}, out);
 }

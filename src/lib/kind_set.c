@@ -7,6 +7,7 @@
 #include "lib/table.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "lib/kinds.h"
 
@@ -25,7 +26,7 @@ static tr_tv number_of(tr_em *e, tr_op op, tr_tv x, tr_tv y) {
 }
 
 tr_tv tr_table_values(tr_em *e, tr_tv x) {
-    while (x.ty->kind == TR_TY_DICTVIEW || x.ty->kind == TR_TY_WALK)
+    while (x.ty->kind == TR_TY_DICTVIEW || x.ty->kind == TR_TY_WALK || x.ty->kind == TR_TY_FACED)
         x = tr_em_item(e, x, 0);
     return x.ty->kind == TR_TY_DICT ? tr_em_item(e, x, 1) : (tr_tv){NULL, TR_NOVAL};
 }
@@ -45,40 +46,39 @@ tr_tv tr_table_new_set(tr_em *e, uint32_t which) {
     return set;
 }
 
-/* Two numbers, which may be equal to a key. */
-static bool is_pair(const tr_ty *t) {
-    return t->kind == TR_TY_TUPLE && t->n == 2 && tr_ty_is_scalar(t->items[0]) &&
-           tr_ty_is_scalar(t->items[1]);
-}
-
-/* A number, or a pair, of integers where it is to be kept; what else a key may be in Python is not there yet,
- * or has no hash. */
-static bool is_key(tr_em *e, tr_tv x, bool kept) {
-    const tr_ty *t = tr_ty_strong(e->types, x.ty);
-    if (tr_ty_as_key(e->types, t) || (!kept && is_pair(t)))
-        return true;
-    if (t->kind == TR_TY_LIST || t->kind == TR_TY_DICT || t->kind == TR_TY_SET || tr_ty_is_list(t) ||
-        t->kind == TR_TY_KEYED)
-        return tr_em_error(e, "unhashable type: '%s'",
-                           tr_ty_is_list(t)        ? "list"
-                           : t->kind == TR_TY_LIST ? "list"
-                           : t->kind == TR_TY_SET  ? "set"
-                                                   : "dict");
+/* What is no key has no hash; what it is called in Python where that is so, else NULL. */
+static const char *unhashable(const tr_ty *t) {
+    if (t->kind == TR_TY_LIST || tr_ty_is_list(t))
+        return "list";
+    if (t->kind == TR_TY_SET)
+        return "set";
+    if (t->kind == TR_TY_DICT || t->kind == TR_TY_KEYED)
+        return "dict";
     if (t->kind == TR_TY_ARRAY || t->kind == TR_TY_RECORDS || t->kind == TR_TY_DATES)
-        return tr_em_error(e, "unhashable type: 'numpy.ndarray'");
-    return tr_em_unsupported(e, "dict-keys", "%s as a key", tr_em_tyname(e, x.ty));
+        return "numpy.ndarray";
+    const char *name = t->kind == TR_TY_FACED ? tr_lib_face_class(t) : NULL;
+    for (uint32_t k = 0; !name && (t->kind == TR_TY_TUPLE || t->kind == TR_TY_OPT) && k < t->n; k++)
+        name = unhashable(t->items[k]);
+    return name;
 }
 
-/* Of a number a number, of a tuple a tuple of such. */
+static bool is_key(tr_em *e, tr_tv x) {
+    if (tr_ty_as_key(e->types, x.ty))
+        return true;
+    const char *name = unhashable(x.ty);
+    return name ? tr_em_error(e, "unhashable type: '%s'", name)
+                : tr_em_unsupported(e, "dict-keys", "%s as a key", tr_em_tyname(e, x.ty));
+}
+
 static bool as_type(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out) {
-    if (!tr_ty_is_scalar(to))
+    if (!tr_ty_is_scalar(to) || !tr_ty_is_scalar(x.ty))
         return tr_em_coerce(e, x, to, out);
     *out = tr_em_conv(e, x, to);
     return true;
 }
 
 bool tr_table_as_key(tr_em *e, tr_tv set, tr_tv x, tr_tv *key) {
-    if (!is_key(e, x, true))
+    if (!is_key(e, x))
         return false;
     if (tr_ty_list_takes(e->types, set.ty, x.ty, e->place.span.line, e->opts->promote_numba)) {
         return as_type(e, x, tr_ty_list_item(e->types, set.ty, true), key);
@@ -89,7 +89,7 @@ bool tr_table_as_key(tr_em *e, tr_tv set, tr_tv x, tr_tv *key) {
 }
 
 /* The number as one of type `to`, and whether it is equal to it. */
-static tr_tv exactly(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *ok) {
+static tr_tv exact_number(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *ok) {
     const tr_ty *t = x.ty = tr_ty_strong(e->types, x.ty);
     tr_tv y;
     *ok = tr_em_strong(e, tr_em_bool(e, true));
@@ -97,14 +97,14 @@ static tr_tv exactly(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *ok) {
         return x;
     if (tr_ty_is_complex(t) && !tr_ty_is_complex(to)) {
         tr_tv im = tr_em_im(e, x), also;
-        y = exactly(e, tr_em_re(e, x), to, &also);
+        y = exact_number(e, tr_em_re(e, x), to, &also);
         *ok = tr_fam_and(e, also, tr_em_cmp(e, TR_CMP_EQ, im, tr_em_num(e, im.ty, 0)));
         return y;
     }
     if (tr_ty_is_complex(to)) {
         const tr_ty *f = tr_fam_ty(e, TR_TY_F64);
         return tr_ty_is_complex(t) ? tr_em_conv(e, x, to)
-                                   : tr_em_cplx(e, exactly(e, x, f, ok), tr_em_f64(e, 0));
+                                   : tr_em_cplx(e, exact_number(e, x, f, ok), tr_em_f64(e, 0));
     }
     if (tr_ty_is_float(to)) {
         y = tr_em_conv(e, x, to);
@@ -137,20 +137,76 @@ static tr_tv exactly(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *ok) {
     return tr_em_conv(e, y, to);
 }
 
-static tr_tv each_exactly(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *ok) {
-    tr_tv it[2], also;
-    *ok = tr_em_strong(e, tr_em_bool(e, true));
-    for (uint32_t k = 0; k < 2; k++) {
-        it[k] = exactly(e, tr_em_strong(e, tr_em_item(e, x, k)), to->items[k], &also);
+/* The key as one of type `to`, and whether it is equal to it. False: no key of that type ever is. */
+static bool exactly(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out, tr_tv *ok);
+
+static bool exact_items(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out, tr_tv *ok) {
+    if (x.ty->kind != TR_TY_TUPLE || x.ty->n != to->n)
+        return false;
+    tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, to->n + 1u), also;
+    for (uint32_t k = 0; k < to->n; k++) {
+        if (!exactly(e, tr_em_item(e, x, k), to->items[k], &it[k], &also))
+            return false;
         *ok = tr_fam_and(e, *ok, also);
     }
-    return tr_em_make(e, to, 2, it);
+    *out = tr_em_make(e, to, to->n, it);
+    return true;
+}
+
+/* Where the key, or what it is to be, may be None. */
+static bool exact_optional(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out, tr_tv *ok) {
+    bool may = x.ty->kind == TR_TY_OPT;
+    tr_tv given = may ? tr_em_item(e, x, 0) : *ok, it[2];
+    if (to->kind == TR_TY_NONE) {
+        *ok = tr_fam_not(e, given);
+        *out = tr_em_none(e);
+        return may;
+    }
+    bool value =
+        exactly(e, may ? tr_em_item(e, x, 1) : x, to->kind == TR_TY_OPT ? to->items[1] : to, &it[1], ok);
+    if (to->kind != TR_TY_OPT) {
+        *ok = value ? tr_fam_and(e, given, *ok) : given;
+        *out = it[1];
+        return value;
+    }
+    if (!value) { /* None may be there */
+        *ok = tr_fam_not(e, given);
+        return may && tr_em_coerce(e, tr_em_none(e), to, out);
+    }
+    it[0] = given;
+    *ok = may ? tr_fam_or(e, tr_fam_not(e, given), *ok) : *ok;
+    *out = tr_em_make(e, to, 2, it);
+    return true;
+}
+
+static bool exactly(tr_em *e, tr_tv x, const tr_ty *to, tr_tv *out, tr_tv *ok) {
+    *ok = tr_em_strong(e, tr_em_bool(e, true));
+    if (tr_tv_is_none(x) && (to->kind == TR_TY_NONE || to->kind == TR_TY_OPT))
+        return tr_em_coerce(e, x, to, out);
+    if (x.ty->kind == TR_TY_OPT || to->kind == TR_TY_OPT)
+        return exact_optional(e, x, to, out, ok);
+    if (to->kind == TR_TY_TUPLE)
+        return exact_items(e, x, to, out, ok);
+    if (to->kind == TR_TY_STRING)
+        return tr_lib_is_text(x) && tr_em_string(e, x, out);
+    if (tr_lib_is_text(x))
+        return false;
+    x = tr_em_strong(e, x);
+    if (tr_ty_is_scalar(to) && tr_ty_is_scalar(x.ty)) {
+        *out = exact_number(e, x, to, ok);
+        return true;
+    }
+    *out = x;
+    if (x.ty == to)
+        return true;
+    bool dates = x.ty->kind == TR_TY_DATE && to->kind == TR_TY_DATE;
+    return dates && tr_ty_join(e->types, x.ty, to, false) == to && tr_em_coerce(e, x, to, out);
 }
 
 bool tr_table_find(tr_em *e, tr_tv x, tr_tv key, tr_tv *entry) {
     tr_tv set = tr_table_set(e, x), ok, k;
     const tr_ty *t = tr_ty_list_item(e->types, set.ty, true);
-    if (!is_key(e, key, false))
+    if (!is_key(e, key))
         return false;
     if (e->dry) { /* whatever the keys are, so nobody waits for them */
         *entry = (tr_tv){i64_of(e), TR_NOVAL};
@@ -160,20 +216,12 @@ bool tr_table_find(tr_em *e, tr_tv x, tr_tv key, tr_tv *entry) {
         *entry = tr_em_i64(e, -1);
         return true;
     }
-    bool text = t->kind == TR_TY_STRING;
-    if (text && tr_lib_is_text(key)) {
-        if (!tr_em_string(e, key, &k))
-            return false;
-        *entry = number_of(e, TR_OP_FIND, set, k);
-        return true;
-    }
-    if (text || tr_lib_is_text(key) ||
-        tr_ty_is_scalar(t) != tr_ty_is_scalar(tr_ty_strong(e->types, key.ty))) { /* never equal */
+    if (!exactly(e, key, t, &k, &ok)) { /* never equal */
         *entry = tr_em_i64(e, -1);
         return true;
     }
-    k = tr_ty_is_scalar(t) ? exactly(e, tr_em_strong(e, key), t, &ok) : each_exactly(e, key, t, &ok);
-    *entry = tr_em_select(e, ok, number_of(e, TR_OP_FIND, set, k), tr_em_i64(e, -1));
+    *entry = number_of(e, TR_OP_FIND, set, k);
+    *entry = tr_em_select(e, ok, *entry, tr_em_i64(e, -1));
     return true;
 }
 
@@ -226,24 +274,54 @@ bool tr_table_value_at(tr_em *e, tr_tv x, tr_tv entry, tr_tv *out) {
     return true;
 }
 
+enum { MOST_TOLD = 3 * TR_FRAME_PAYLOAD };
+
+typedef struct told {
+    const tr_obj *of[MOST_TOLD];
+    tr_val v[TR_FRAME_PAYLOAD + 1];
+    uint32_t nof, nv, slots;
+} told;
+
+/* The key as an argument of KeyError: a tuple is its length, then its items. False: it is none. */
+static bool tell(tr_em *e, tr_tv x, told *t) {
+    const tr_obj *known = tr_tv_is_none(x) ? tr_obj_none() : x.ty->kind == TR_TY_LIT ? x.ty->lit : NULL;
+    if (t->nof == MOST_TOLD)
+        return false;
+    if (x.ty->kind == TR_TY_TUPLE && !x.ty->name) {
+        tr_obj *o = TR_NEW(&e->ctx->arena, tr_obj);
+        *o = (tr_obj){.kind = TR_OBJ_TUPLE, .repr = "tuple", .u.t.n = x.ty->n};
+        t->of[t->nof++] = o;
+        for (uint32_t k = 0; k < x.ty->n; k++)
+            if (!tell(e, tr_em_item(e, x, k), t))
+                return false;
+        return true;
+    }
+    t->of[t->nof++] = known;
+    if (known)
+        return true;
+    if (tr_lib_is_text(x) && !tr_em_string(e, x, &x))
+        return false;
+    x = tr_em_strong(e, x);
+    t->slots += tr_ty_nparts(x.ty);
+    if (t->slots > TR_FRAME_PAYLOAD || (!tr_ty_is_scalar(x.ty) && x.ty->kind != TR_TY_STRING))
+        return false;
+    t->v[++t->nv] = x.v;
+    return true;
+}
+
 void tr_table_check_key(tr_em *e, tr_tv cond, tr_tv key) {
     if (e->dry)
         return;
-    const tr_obj **of = TR_NEW_N(&e->ctx->arena, const tr_obj *, 3);
-    tr_val v[3] = {tr_em_strong(e, cond).v};
-    uint32_t n = key.ty->kind == TR_TY_TUPLE ? 2 : 1;
-    if (tr_lib_is_text(key) && !tr_em_string(e, key, &key))
+    told t = {.v = {tr_em_strong(e, cond).v}};
+    if (!tell(e, key, &t)) {
+        tr_em_check(e, cond, TR_EXC_KEY, "the key is not there", 0, NULL);
         return;
-    if (n == 2) { /* its length, then its items */
-        tr_obj *o = TR_NEW(&e->ctx->arena, tr_obj);
-        *o = (tr_obj){.kind = TR_OBJ_TUPLE, .repr = "tuple", .u.t.n = 2};
-        of[0] = o;
     }
-    for (uint32_t k = 0; k < n; k++)
-        v[k + 1] = tr_em_strong(e, n == 2 ? tr_em_item(e, key, k) : key).v;
+    const tr_obj **of = TR_NEW_N(&e->ctx->arena, const tr_obj *, t.nof);
+    memcpy(of, t.of, t.nof * sizeof *of);
     tr_site *s = TR_NEW(&e->ctx->arena, tr_site);
-    *s = (tr_site){.exc = TR_EXC_KEY, .nargs = n == 2 ? 3 : 1, .args = of};
-    tr_at(e->b.fn, tr_emit_v(&e->b, TR_OP_CHECK, NULL, n + 1, v))->imm.site = s;
+    *s = (tr_site){.exc = TR_EXC_KEY, .nargs = (uint8_t)t.nof, .args = of};
+    tr_at(e->b.fn, tr_emit_v(&e->b, TR_OP_CHECK, NULL, t.nv + 1, t.v))->imm.site = s;
 }
 
 bool tr_table_pop_last(tr_em *e, tr_tv x, const char *what, tr_tv *key, tr_tv *value) {
@@ -261,13 +339,16 @@ bool tr_table_pop_last(tr_em *e, tr_tv x, const char *what, tr_tv *key, tr_tv *v
 /* --- iteration --- */
 
 static const char *changed_text(tr_tv x) {
-    return x.ty->kind == TR_TY_SET ? "Set changed size during iteration"
-                                   : "dictionary changed size during iteration";
+    return x.ty->kind == TR_TY_SET || x.ty->kind == TR_TY_FROZEN ? "Set changed size during iteration"
+                                                                 : "dictionary changed size during iteration";
 }
 
 /* The counter is the number of the entry that is asked for next, which may have left. */
 bool tr_lib_next_walk(tr_em *e, tr_tv it, tr_tv i, tr_tv go, tr_tv *out) {
-    tr_tv x = tr_em_item(e, it, 0), set = tr_table_set(e, x);
+    tr_tv x = tr_em_item(e, it, 0);
+    if (x.ty->kind == TR_TY_DEQUE)
+        return tr_lib_next_in_deque(e, it, i, go, out);
+    tr_tv set = tr_table_set(e, x);
     tr_tv same = tr_em_cmp(e, TR_CMP_EQ, tr_table_live(e, x), tr_em_item(e, it, 1));
     if (go.ty)
         same = tr_fam_or(e, same, tr_fam_not(e, tr_em_strong(e, go)));
@@ -283,6 +364,8 @@ bool tr_lib_next_walk(tr_em *e, tr_tv it, tr_tv i, tr_tv go, tr_tv *out) {
 /* What stood between may have taken the entry out, as in zip(d, map(f, l)). */
 bool tr_lib_at_walk(tr_em *e, tr_tv it, tr_tv place, tr_tv *out) {
     tr_tv x = tr_em_item(e, it, 0), pair[2], a;
+    if (x.ty->kind == TR_TY_DEQUE)
+        return tr_lib_at_in_deque(e, x, place, out);
     if (!tr_em_items(e, tr_table_set(e, x), &a))
         return false;
     tr_em_check(e, tr_em_cmp(e, TR_CMP_LT, place, tr_em_dim(e, a, 0)), TR_EXC_RUNTIME, changed_text(x), 0,
@@ -308,8 +391,8 @@ static bool each_add(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *sto
     return add(e, *(const tr_tv *)user, x);
 }
 
-/* It gives nothing, and of no type. */
-static bool gives_nothing(tr_em *e, tr_tv it) {
+bool tr_table_gives_nothing(tr_em *e, tr_tv it) {
+    it = it.ty->kind == TR_TY_DEQUE ? tr_em_item(e, it, 0) : tr_table_plain(e, it);
     if (it.ty->kind == TR_TY_TUPLE)
         return !it.ty->n;
     bool table = it.ty->kind == TR_TY_SET || it.ty->kind == TR_TY_DICT;
@@ -317,10 +400,11 @@ static bool gives_nothing(tr_em *e, tr_tv it) {
            !tr_ty_list_item(e->types, table ? tr_table_set(e, it).ty : it.ty, false);
 }
 
-/* Adds what an iterable gives; a set is gone through as it is, for adding its own keys changes nothing. */
-static bool add_all(tr_em *e, tr_tv set, tr_tv it) {
+/* A set is gone through as it is, for adding its own keys changes nothing. */
+bool tr_table_add_all(tr_em *e, tr_tv set, tr_tv it) {
     tr_tv none[1];
-    return gives_nothing(e, it) || (tr_em_iter(e, it, &it) && tr_em_each(e, it, 0, none, each_add, &set));
+    return tr_table_gives_nothing(e, it) ||
+           (tr_em_iter(e, it, &it) && tr_em_each(e, it, 0, none, each_add, &set));
 }
 
 bool tr_em_new_set(tr_em *e, uint32_t n, const tr_tv *x, tr_tv *out) {
@@ -338,12 +422,12 @@ bool tr_em_collect_set(tr_em *e, tr_tv closure, tr_tv it, tr_tv *out) {
 
 static bool copied(tr_em *e, tr_tv x, uint32_t which, tr_tv *out) {
     *out = tr_table_new_set(e, which);
-    return add_all(e, *out, x);
+    return tr_table_add_all(e, *out, x);
 }
 
 /* What is given as an iterable, as a set. */
 static bool as_set(tr_em *e, tr_tv x, tr_tv *out) {
-    *out = x;
+    x = *out = tr_table_plain(e, x);
     if (x.ty->kind == TR_TY_SET || x.ty->kind == TR_TY_DICT)
         return true;
     return copied(e, x, TR_TABLE_OTHER, out);
@@ -353,7 +437,7 @@ bool tr_lib_py_set(tr_em *e, const tr_bcall *c, tr_tv *out) {
     *out = tr_table_new_set(e, TR_TABLE_KEYS);
     if (c->nvar > 1)
         return tr_em_error(e, "set expected at most 1 argument, got %u", c->nvar);
-    return !c->nvar || add_all(e, *out, c->var[0]);
+    return !c->nvar || tr_table_add_all(e, *out, c->var[0]);
 }
 
 /* --- what one set is made of, by another one: which of its keys stay --- */
@@ -383,25 +467,24 @@ static bool each_kept(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *st
 static bool keep(tr_em *e, tr_tv to, tr_tv x, tr_tv other, bool in) {
     kept k = {to, other, in};
     tr_tv none[1];
-    if (gives_nothing(e, x) || (gives_nothing(e, other) && in))
+    if (tr_table_gives_nothing(e, x) || (tr_table_gives_nothing(e, other) && in))
         return true;
-    if (gives_nothing(e, other))
-        return add_all(e, to, x);
+    if (tr_table_gives_nothing(e, other))
+        return tr_table_add_all(e, to, x);
     return tr_em_iter(e, x, &x) && tr_em_each(e, x, 0, none, each_kept, &k);
 }
 
-/* op: TR_BIN_OR, AND, SUB or XOR; y may be a dict. */
-static bool combined(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
+bool tr_table_combined(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     *out = tr_table_new_set(e, TR_TABLE_KEYS);
     if (op == TR_BIN_OR)
-        return add_all(e, *out, x) && add_all(e, *out, y);
+        return tr_table_add_all(e, *out, x) && tr_table_add_all(e, *out, y);
     return keep(e, *out, x, y, op == TR_BIN_AND) && (op != TR_BIN_XOR || keep(e, *out, y, x, false));
 }
 
 /* The keys of x become those of y, a set of its own. */
 static bool replaced(tr_em *e, tr_tv x, tr_tv y) {
     tr_table_empty(e, x);
-    return add_all(e, x, y);
+    return tr_table_add_all(e, x, y);
 }
 
 static bool is_set_op(tr_binop op) {
@@ -411,7 +494,7 @@ static bool is_set_op(tr_binop op) {
 tr_answer tr_lib_binary_set(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     if (!is_set_op(op) || x.ty->kind != TR_TY_SET || y.ty->kind != TR_TY_SET)
         return TR_OPEN;
-    return tr_answered(combined(e, op, x, y, out));
+    return tr_answered(tr_table_combined(e, op, x, y, out));
 }
 
 bool tr_lib_inplace_set(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
@@ -420,8 +503,8 @@ bool tr_lib_inplace_set(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
         return tr_lib_op_error(e, op, x.ty, y.ty);
     *out = x;
     if (op == TR_BIN_OR)
-        return add_all(e, x, y);
-    return combined(e, op, x, y, &r) && replaced(e, x, r);
+        return tr_table_add_all(e, x, y);
+    return tr_table_combined(e, op, x, y, &r) && replaced(e, x, r);
 }
 
 /* aux of the methods' rows: the operator, and whether it is done in place. */
@@ -430,19 +513,21 @@ bool tr_lib_set_combine(tr_em *e, const tr_bcall *c, tr_tv *out) {
     bool inplace = c->aux & 256;
     tr_tv x = c->a[0], y, r;
     *out = x;
-    if (op != TR_BIN_OR && c->nvar > 1)
-        return tr_em_unsupported(e, "set", "%s() of several sets", tr_builtins[c->row].name);
     if (op == TR_BIN_OR) {
         if (!inplace && !copied(e, x, TR_TABLE_KEYS, out))
             return false;
         for (uint32_t k = 0; k < c->nvar; k++)
-            if (!add_all(e, *out, c->var[k]))
+            if (!tr_table_add_all(e, *out, c->var[k]))
                 return false;
     } else if (!c->nvar) {
         if (!inplace && !copied(e, x, TR_TABLE_KEYS, out))
             return false;
     } else {
-        if (!as_set(e, c->var[0], &y) || !combined(e, op, x, y, &r) || (inplace && !replaced(e, x, r)))
+        r = x;
+        for (uint32_t k = 0; k < c->nvar; k++)
+            if (!as_set(e, c->var[k], &y) || !tr_table_combined(e, op, r, y, &r))
+                return false;
+        if (inplace && !replaced(e, x, r))
             return false;
         *out = r;
     }
@@ -474,18 +559,18 @@ static bool each_in(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *stop
 static bool all_in(tr_em *e, tr_tv x, tr_tv y, bool in, tr_tv *out) {
     kept k = {.other = y, .in = in};
     *out = tr_em_strong(e, tr_em_bool(e, true));
-    if (gives_nothing(e, x) || (gives_nothing(e, y) && !in))
+    if (tr_table_gives_nothing(e, x) || (tr_table_gives_nothing(e, y) && !in))
         return true;
-    if (gives_nothing(e, y)) {
+    if (tr_table_gives_nothing(e, y)) {
         *out = tr_em_cmp(e, TR_CMP_EQ, tr_table_live(e, x), zero(e));
         return true;
     }
     return tr_em_iter(e, x, &x) && tr_em_each(e, x, 1, out, each_in, &k);
 }
 
-static bool compared(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
+bool tr_table_compared(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
     if (op == TR_CMP_GT || op == TR_CMP_GE)
-        return compared(e, op == TR_CMP_GT ? TR_CMP_LT : TR_CMP_LE, y, x, out);
+        return tr_table_compared(e, op == TR_CMP_GT ? TR_CMP_LT : TR_CMP_LE, y, x, out);
     tr_tv n = tr_table_live(e, x), m = tr_table_live(e, y), all;
     if (!all_in(e, x, y, true, &all))
         return false;
@@ -499,7 +584,7 @@ static bool compared(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
 tr_answer tr_lib_compare_set(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
     if (x.ty->kind != TR_TY_SET || y.ty->kind != TR_TY_SET)
         return TR_OPEN;
-    return tr_answered(compared(e, op, x, y, out));
+    return tr_answered(tr_table_compared(e, op, x, y, out));
 }
 
 /* aux: 0 issubset, 1 issuperset, 2 isdisjoint */
@@ -508,7 +593,7 @@ bool tr_lib_set_relation(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (!as_set(e, c->a[1], &y))
         return false;
     return c->aux == 2 ? all_in(e, y, c->a[0], false, out)
-                       : compared(e, c->aux ? TR_CMP_GE : TR_CMP_LE, c->a[0], y, out);
+                       : tr_table_compared(e, c->aux ? TR_CMP_GE : TR_CMP_LE, c->a[0], y, out);
 }
 
 /* --- methods --- */

@@ -83,7 +83,7 @@ tr_answer tr_lib_binary_string(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *o
         return TR_DONE;
     }
     if (op == TR_BIN_MOD && tx)
-        return tr_answered(tr_em_unsupported(e, "string-format", "'%%' of a string"));
+        return tr_answered(tr_lib_percent(e, x, y, out));
     return TR_OPEN;
 }
 

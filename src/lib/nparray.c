@@ -453,16 +453,16 @@ bool tr_fam_as_array(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty *dtype, t
     if (x.ty->kind == TR_TY_LIST) { /* whose memory may be another one tomorrow */
         const tr_ty *item = tr_ty_list_item(e->types, x.ty, false);
         item = dtype ? dtype : item ? item : tr_fam_ty(e, TR_TY_F64);
+        const tr_ty *of = tr_ty_list_item(e->types, x.ty, false);
+        if (of && !tr_ty_is_scalar(of))
+            return tr_lib_array_of_list(e, x, dtype, NULL, out);
         if (!tr_em_items(e, x, &x))
             return false;
-        if (tr_ty_is_slots(x.ty))
-            return tr_em_unsupported(e, "list-items", "an array of a list of %s",
-                                     tr_em_tyname(e, x.ty->elem->items[0]));
         return tr_fam_copy_as(e, x, item, TR_LAYOUT_C, out);
     }
     if (x.ty->kind == TR_TY_RANGE) {
         tr_tv a[5] = {[1] = tr_em_item(e, x, 0), tr_em_item(e, x, 1), tr_em_item(e, x, 2)};
-        return tr_lib_np_arange(e, &(tr_bcall){TR_B_NP_ARANGE, 0, 5, a, 0, NULL, false}, out) &&
+        return tr_lib_np_arange(e, &(tr_bcall){.row = TR_B_NP_ARANGE, .n = 5, .a = a}, out) &&
                (!dtype || tr_fam_as_array(e, c, *out, dtype, out));
     }
     nested s = {.elem = NULL};

@@ -103,11 +103,28 @@ static bool dtype_arg(tr_em *e, const tr_bcall *c, tr_tv x, const parts *p, cons
     return true;
 }
 
+/* The same for a list of arrays. */
+static bool list_dtype(tr_em *e, const tr_bcall *c, tr_tv list, tr_tv x, const tr_ty **out) {
+    tr_tv one = {tr_ty_list_item(e->types, list.ty, false), TR_NOVAL};
+    return dtype_arg(e, c, x, &(parts){1, &one}, out);
+}
+
+/* A list of rows, or of what stacked is one more axis: its array. */
+static bool rows_of(tr_em *e, const char *differs, tr_tv *x) {
+    const tr_ty *item = x->ty->kind == TR_TY_LIST ? tr_ty_list_item(e->types, x->ty, false) : NULL;
+    return !item || tr_ty_is_scalar(item) || tr_lib_array_of_list(e, *x, NULL, differs, x);
+}
+
 /* Parameters: arrays, axis, *, dtype. axis=None: all of them flat. */
 bool tr_lib_np_concatenate(tr_em *e, const tr_bcall *c, tr_tv *out) {
     parts p;
     const tr_ty *t;
     uint32_t axis = 0;
+    if (tr_lib_joins_list(e, c->a[0]) && !(c->a[1].ty && tr_tv_is_none(c->a[1]))) {
+        const tr_ty *item = tr_ty_list_item(e->types, c->a[0].ty, false);
+        return (!c->a[1].ty || tr_fam_axis(e, c, item->ndim, c->a[1], &axis)) &&
+               list_dtype(e, c, c->a[0], c->a[2], &t) && tr_lib_join_list(e, c->a[0], axis, t, out);
+    }
     if (!parts_of(e, c, c->a[0], &p) || !dtype_arg(e, c, c->a[2], &p, &t))
         return false;
     if (c->a[1].ty && tr_tv_is_none(c->a[1])) {
@@ -189,9 +206,12 @@ bool tr_lib_np_stack(tr_em *e, const tr_bcall *c, tr_tv *out) {
     parts p;
     const tr_ty *t;
     uint32_t axis = 0;
-    if (tr_lib_is_array(c->a[0]) && c->a[0].ty->ndim)
-        return (!c->a[1].ty || tr_fam_axis(e, c, c->a[0].ty->ndim, c->a[1], &axis)) &&
-               stack_rows(e, c, c->a[0], axis, c->a[2], out);
+    tr_tv rows = c->a[0];
+    if (!rows_of(e, "all input arrays must have the same shape", &rows))
+        return false;
+    if (tr_lib_is_array(rows) && rows.ty->ndim)
+        return (!c->a[1].ty || tr_fam_axis(e, c, rows.ty->ndim, c->a[1], &axis)) &&
+               stack_rows(e, c, rows, axis, c->a[2], out);
     if (!parts_of(e, c, c->a[0], &p) || !dtype_arg(e, c, c->a[2], &p, &t))
         return false;
     if (c->a[1].ty && !tr_fam_axis(e, c, p.a[0].ty->ndim + 1u, c->a[1], &axis))
@@ -199,13 +219,28 @@ bool tr_lib_np_stack(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return stack(e, c, &p, axis, t, out);
 }
 
+static uint32_t ndim_in(tr_em *e, tr_tv list) {
+    return tr_ty_list_item(e->types, list.ty, false)->ndim;
+}
+
 /* vstack, hstack, dstack, column_stack. Parameters: tup, *, dtype. aux: 0 v, 1 h, 2 d, 3 columns. */
 bool tr_lib_np_xstack(tr_em *e, const tr_bcall *c, tr_tv *out) {
     parts p;
     const tr_ty *t;
     tr_tv dtype = c->n > 1 ? c->a[1] : (tr_tv){NULL, TR_NOVAL};
-    if (tr_lib_is_array(c->a[0]) && c->a[0].ty->ndim == 2 && (c->aux == 0 || c->aux == 3))
-        return stack_rows(e, c, c->a[0], c->aux == 3, dtype, out); /* rows of one axis */
+    tr_tv rows = c->a[0];
+    bool list = rows.ty->kind == TR_TY_LIST;
+    uint32_t joined = c->aux == 0 || !list ? 0 : tr_lib_joins_list(e, rows) && ndim_in(e, rows) == 1 ? 0 : 1;
+    if (list && tr_lib_joins_list(e, rows) && c->aux < 2 && (c->aux == 1 || ndim_in(e, rows) > 1))
+        return list_dtype(e, c, rows, dtype, &t) && tr_lib_join_list(e, rows, joined, t, out);
+    const char *differs =
+        "all the input array dimensions except for the concatenation axis must match exactly, "
+        "but along dimension 1, the array at index 0 has size {0} and the array at index {2} "
+        "has size {1}";
+    if (!rows_of(e, c->aux ? NULL : differs, &rows))
+        return false;
+    if (tr_lib_is_array(rows) && rows.ty->ndim == 2 && (c->aux == 0 || c->aux == 3))
+        return stack_rows(e, c, rows, c->aux == 3, dtype, out); /* rows of one axis */
     if (!parts_of(e, c, c->a[0], &p) || !dtype_arg(e, c, dtype, &p, &t))
         return false;
     for (uint32_t i = 0; i < p.n; i++) {

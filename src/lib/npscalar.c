@@ -657,5 +657,11 @@ bool tr_lib_np_round(tr_em *e, const tr_bcall *c, tr_tv *out) {
         if (tr_tv_lit_int(x[1], &d) && (d < -300 || d > 300))
             return tr_em_error(e, "%s(): decimals must be between -300 and 300", tr_fam_name(c));
     }
-    return tr_fam_map_out(e, c, 2, x, c->a[2], elt_npround, NULL, out);
+    tr_tv dst = c->a[2], r;
+    bool whole = tr_fam_given(dst) && tr_lib_is_array(dst) && tr_ty_is_int(dst.ty->elem) && !dst.ty->readonly;
+    if (!whole)
+        return tr_fam_map_out(e, c, 2, x, dst, elt_npround, NULL, out);
+    /* Integers take what is rounded, as in programs for Numba, where NumPy's rule for outputs forbids it. */
+    *out = dst;
+    return tr_lib_lift(e, 2, x, elt_npround, NULL, &r) && tr_em_assign(e, dst, r);
 }

@@ -13,6 +13,11 @@
 bool tr_fam_operands(tr_em *e, const tr_bcall *c, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         tr_tv x = c->a[i];
+        if (x.ty->kind == TR_TY_LIST) { /* NumPy converts it, too */
+            if (!tr_fam_as_array(e, c, x, NULL, &c->a[i]))
+                return false;
+            continue;
+        }
         if (!tr_lib_is_array(x) && !tr_lib_scalar(e, x.ty))
             return tr_em_error(e, "%s() takes numbers or arrays, not %s", tr_fam_name(c),
                                tr_em_tyname(e, x.ty));

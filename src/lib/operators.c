@@ -648,6 +648,30 @@ static bool held_is(tr_em *e, bool negate, tr_tv x, tr_tv y, tr_tv *out) {
     return !negate || tr_em_unary(e, TR_UN_NOT, *out, out);
 }
 
+static bool is_block(const tr_ty *t) {
+    return t->kind == TR_TY_LIST || t->kind == TR_TY_SET || t->kind == TR_TY_DICT;
+}
+
+/* Containers, or None: of one type, which are one block, or both None. */
+static bool same_block(tr_em *e, tr_tv x, tr_tv y, tr_tv *out) {
+    bool ox = x.ty->kind == TR_TY_OPT, oy = y.ty->kind == TR_TY_OPT;
+    tr_tv b[2] = {ox ? tr_em_item(e, x, 1) : x, oy ? tr_em_item(e, y, 1) : y};
+    const tr_ty *bool_ = tr_ty_scalar(e->types, TR_TY_BOOL);
+    tr_tv hx = ox ? tr_em_item(e, x, 0) : tr_em_strong(e, tr_em_bool(e, true)),
+          hy = oy ? tr_em_item(e, y, 0) : tr_em_strong(e, tr_em_bool(e, true));
+    tr_tv same = tr_em_strong(e, tr_em_bool(e, false));
+    if (e->dry || b[0].ty == b[1].ty) {
+        for (unsigned i = 0; i < 2; i++)
+            if (b[i].ty->kind == TR_TY_DICT)
+                b[i] = tr_em_item(e, b[i], 0);
+        same = tr_em_callrt(e, TR_RT_SAME, bool_, NULL, 2, b);
+    }
+    *out = same;
+    if (ox || oy)
+        *out = tr_em_select(e, tr_em_op2(e, TR_OP_AND, hx, hy), same, tr_em_cmp(e, TR_CMP_EQ, hx, hy));
+    return true;
+}
+
 bool tr_em_is(tr_em *e, bool negate, tr_tv x, tr_tv y, tr_tv *out) {
     bool nx = tr_tv_is_none(x), ny = tr_tv_is_none(y);
     if ((x.ty->kind == TR_TY_OPT && ny) || (y.ty->kind == TR_TY_OPT && nx)) {
@@ -655,6 +679,8 @@ bool tr_em_is(tr_em *e, bool negate, tr_tv x, tr_tv y, tr_tv *out) {
         return negate || tr_em_unary(e, TR_UN_NOT, *out, out);
     }
     bool none = nx || ny;
+    if (is_block(held(x.ty)) && is_block(held(y.ty)))
+        return same_block(e, x, y, out) && (!negate || tr_em_unary(e, TR_UN_NOT, *out, out));
     if (!none && python_class(e, x.ty) == 'b' && python_class(e, y.ty) == 'b')
         return tr_em_compare(e, negate ? TR_CMP_NE : TR_CMP_EQ, x, y, out);
     if (!none && (x.ty->kind == TR_TY_OPT) != (y.ty->kind == TR_TY_OPT))

@@ -90,6 +90,12 @@ tr_tv tr_em_charat(tr_em *e, tr_tv s, tr_tv i);
 tr_tv tr_em_make_string(tr_em *e, tr_rt row, uint32_t n, const tr_tv *x);
 /* TR_STR_FIND ... of `what` in s, within the bounds of a slice. */
 tr_tv tr_em_seek(tr_em *e, int how, tr_tv s, tr_tv what, tr_tv start, tr_tv end);
+/* Bytes of characters; what TR_BYTES_* makes of characters; an argument that is bytes, or one byte, as
+ * characters (lib/kind_bytes.c). */
+tr_tv tr_lib_bytes_of(tr_em *e, tr_tv chars);
+tr_tv tr_lib_bytes_made(tr_em *e, int how, tr_tv chars);
+bool tr_lib_bytes_part(tr_em *e, tr_tv x, bool byte_too, tr_tv *out);
+bool tr_lib_percent(tr_em *e, tr_tv template, tr_tv args, tr_tv *out); /* `%` of a string (lib/template.c) */
 /* The number that a string spells; `base` may be absent (lib/pystr.c). */
 bool tr_lib_int_of_string(tr_em *e, tr_tv s, tr_tv base, tr_tv *out);
 bool tr_lib_float_of_string(tr_em *e, tr_tv s, tr_tv *out);
@@ -114,6 +120,12 @@ bool tr_lib_iter_part(tr_em *e, tr_tv x, tr_tv *out);
 /* x as an item of a list, which takes it (lib/kind_list.c). */
 bool tr_lib_list_item(tr_em *e, tr_tv list, tr_tv x, tr_tv *out);
 /* A new list of n items of a type, which are to be put, and the array of them. */
+/* An array of a list whose items are lists, tuples or arrays. `differs`: the ValueError where their sizes
+ * {0} and {1}, that of number {2}, do; NULL: NumPy's of np.array(). */
+bool tr_lib_array_of_list(tr_em *e, tr_tv x, const tr_ty *dtype, const char *differs, tr_tv *out);
+/* A list of arrays, along an axis that they have. */
+bool tr_lib_joins_list(tr_em *e, tr_tv x);
+bool tr_lib_join_list(tr_em *e, tr_tv x, uint32_t axis, const tr_ty *dtype, tr_tv *out);
 bool tr_lib_list_of_n(tr_em *e, const tr_ty *item, tr_tv n, tr_tv *out, tr_tv *items);
 /* What is at a place of a container's items, and what is put there. */
 tr_tv tr_lib_item_at(tr_em *e, tr_tv a, tr_tv at);

@@ -383,7 +383,14 @@ bool tr_lib_py_zip(tr_em *e, const tr_bcall *c, tr_tv *out) {
 }
 
 static bool it_is_set(tr_tv x) {
-    return x.ty->kind == TR_TY_SET;
+    return x.ty->kind == TR_TY_SET || x.ty->kind == TR_TY_FROZEN;
+}
+
+/* Of a dict or a view: of what they give now. */
+static bool reversed_table(tr_em *e, tr_tv x, tr_tv *out) {
+    tr_tv l, none = {NULL, TR_NOVAL};
+    return tr_em_builtin(e, TR_B_LIST, none, &(tr_args){1, &x, 0, NULL}, &l) &&
+           tr_em_builtin(e, TR_B_REVERSED, none, &(tr_args){1, &l, 0, NULL}, out);
 }
 
 bool tr_lib_py_reversed(tr_em *e, const tr_bcall *c, tr_tv *out) {
@@ -402,7 +409,7 @@ bool tr_lib_py_reversed(tr_em *e, const tr_bcall *c, tr_tv *out) {
         return false;
     if (it.ty->kind == TR_TY_WALK)
         return it_is_set(c->a[0]) ? tr_em_error(e, "'set' object is not reversible")
-                                  : tr_em_unsupported(e, "dict", "reversed() of a dict");
+                                  : reversed_table(e, c->a[0], out);
     *out = tr_em_make(e, tr_ty_of(e->types, TR_TY_REVERSED, 0, 1, &it.ty), 1, &it);
     return true;
 }

@@ -13,7 +13,9 @@ static bool fits(tr_em *e, const char *name, tr_tv memory, tr_tv x) {
     const tr_ty *t = tr_ty_strong(e->types, x.ty), *had = tr_ty_list_item(e->types, memory.ty, false);
     bool function = t->kind == TR_TY_CLOSURE || t->kind == TR_TY_ONEOF || t->kind == TR_TY_PARTIAL ||
                     (t->kind == TR_TY_LIT && tr_obj_is_function(t->lit));
-    if (function)
+    /* one that captured the variable would be a part of itself, and its type would have no end */
+    if (function && (tr_ty_holds_cell(e->types, t, memory.ty) ||
+                     (!e->dry && (!had || tr_ty_join(e->types, had, t, e->opts->promote_numba) != had))))
         return tr_em_unsupported(e, "closure-self", "'%s' as a variable that functions share, of a function",
                                  name);
     if (!tr_ty_may_be_item(tr_ty_told(e->types, t)))

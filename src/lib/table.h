@@ -7,6 +7,16 @@
 /* tr_em.list: of what an operation gives, the keys and the values; of another operand. */
 enum { TR_TABLE_KEYS = 1, TR_TABLE_VALUES, TR_TABLE_OTHER, TR_TABLE_OTHER_VALUES };
 
+tr_tv tr_table_plain(tr_em *e, tr_tv x); /* what a class of collections has inside: the dict or the set */
+/* Deques are gone through as tables are, by a WALK. */
+bool tr_lib_next_in_deque(tr_em *e, tr_tv it, tr_tv i, tr_tv go, tr_tv *out);
+bool tr_lib_at_in_deque(tr_em *e, tr_tv x, tr_tv place, tr_tv *out);
+bool tr_table_gives_nothing(tr_em *e, tr_tv it);      /* and of no type */
+bool tr_table_add_all(tr_em *e, tr_tv set, tr_tv it); /* what an iterable gives */
+/* A new set of two, of which each may be a dict, for its keys. op: TR_BIN_OR, AND, SUB or XOR. */
+bool tr_table_combined(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out);
+bool tr_table_compared(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out);
+bool tr_lib_dict_put_all(tr_em *e, tr_tv d, tr_tv x); /* another dict's items, or pairs */
 tr_tv tr_table_set(tr_em *e, tr_tv x);    /* of a set, a dict, a view of one, or a walk over one: the set */
 tr_tv tr_table_values(tr_em *e, tr_tv x); /* of a dict its list of values, else absent */
 tr_tv tr_table_live(tr_em *e, tr_tv x);   /* how many keys there are */

@@ -266,11 +266,55 @@ static bool spec_other(tr_em *e, tr_tv x, const char *spec) {
                                              : "tuple");
 }
 
+/* How the runtime is told of a value, and as which type it takes it. */
+static int late_kind(const tr_ty *t, tr_tyk *to) {
+    char class = tr_ty_class(t);
+    *to = class == 'f' ? TR_TY_F64 : class == 'c' ? TR_TY_C128 : TR_TY_I64; /* of an uint64 the bits */
+    return class == 'f'           ? TR_SPEC_FLOAT
+           : class == 'c'         ? TR_SPEC_COMPLEX
+           : class == 'b'         ? TR_SPEC_BOOL
+           : t->kind == TR_TY_U64 ? TR_SPEC_UINT
+                                  : TR_SPEC_INT;
+}
+
+/* By a specification that running makes: it is looked at first, for nothing may raise while a string is
+ * made. */
+static bool spec_late(tr_em *e, tr_tv x, tr_tv spec, tr_tv *out) {
+    const tr_ty *i64 = tr_ty_scalar(e->types, TR_TY_I64);
+    tr_tyk to = TR_TY_I64;
+    bool text = tr_lib_is_text(x);
+    tr_tv v[3], why;
+    x = text ? x : tr_em_strong(e, x);
+    if (!text && !tr_lib_scalar(e, x.ty))
+        return tr_em_unsupported(e, "format-spec",
+                                 "a format specification made at run time for a value of %s",
+                                 tr_em_tyname(e, x.ty));
+    int how = text ? TR_SPEC_STRING : late_kind(x.ty, &to);
+    if (!tr_em_string(e, spec, &v[2]) || (text && !tr_em_string(e, x, &x)))
+        return false;
+    v[0] = tr_em_i64(e, how);
+    v[1] = text ? x : tr_em_conv(e, x, tr_ty_scalar(e->types, to));
+    tr_tv of[2] = {v[0], v[2]}, is = tr_em_callrt(e, TR_RT_STR_SPEC_IS, i64, NULL, 2, of);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, is, tr_em_i64(e, TR_SPEC_LEFT_OUT)), TR_EXC_NOTIMPL,
+                "compiled code has no format specification {0:" TR_SPEC_REPR "}", 1, &v[2]);
+    why = tr_em_make_string(e, TR_RT_STR_SPEC_WHY, 2, of);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, is, tr_em_i64(e, TR_SPEC_GOOD)), TR_EXC_VALUE, "{0}", 1, &why);
+    tr_tv mark = tr_em_callrt(e, TR_RT_STR_MAKE, i64, NULL, 0, NULL);
+    tr_rt row = text                     ? TR_RT_PRINT_BY_STRING
+                : how == TR_SPEC_FLOAT   ? TR_RT_PRINT_BY_FLOAT
+                : how == TR_SPEC_COMPLEX ? TR_RT_PRINT_BY_COMPLEX
+                                         : TR_RT_PRINT_BY_INT;
+    bool kind_too = row == TR_RT_PRINT_BY_INT;
+    tr_em_callrt(e, row, NULL, NULL, kind_too ? 3 : 2, kind_too ? v : v + 1);
+    *out = tr_em_make_string(e, TR_RT_STR_MADE, 1, &mark);
+    return true;
+}
+
 bool tr_em_spec(tr_em *e, tr_tv x, tr_tv spec, tr_tv *out) {
     const char *s, *text;
     if (!tr_tv_lit_str(spec, &s))
         return tr_lib_is_text(spec)
-                   ? tr_em_unsupported(e, "format-spec", "a format specification made at run time")
+                   ? spec_late(e, x, spec, out)
                    : tr_em_error(e, "a format specification is a string, not %s", tr_em_tyname(e, spec.ty));
     if (!*s)
         return tr_em_text(e, 1, &x, out);

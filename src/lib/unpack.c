@@ -5,6 +5,7 @@
 
 #include "lib/kinds.h"
 #include "lib/priv.h"
+#include "lib/table.h"
 
 /* --- unpacking --- */
 
@@ -45,6 +46,23 @@ static bool unpack_next(tr_em *e, tr_tv x, uint32_t i, uint32_t n, tr_tv *out) {
     return true;
 }
 
+/* From a set, a dict or a view of one: each target goes to its entry from the first one on. */
+static bool unpack_table(tr_em *e, tr_tv x, uint32_t i, uint32_t n, tr_tv *out) {
+    tr_tv none = tr_em_none(e), step, at = tr_em_i64(e, 0), v[2] = {tr_em_i64(e, n), tr_em_item(e, x, 1)};
+    if (i == 0) {
+        tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, v[1], v[0]), TR_EXC_VALUE,
+                    "not enough values to unpack (expected {0}, got {1})", 2, v);
+        tr_em_check(e, tr_em_cmp(e, TR_CMP_LE, v[1], v[0]), TR_EXC_VALUE,
+                    "too many values to unpack (expected {0})", 1, v);
+    }
+    for (uint32_t k = 0; k <= i; k++) {
+        if (!tr_em_next(e, x, none, at, &step))
+            return false;
+        at = tr_em_nsw(e, TR_OP_ADD, tr_em_item(e, step, TR_STEP_PLACE), tr_em_i64(e, 1));
+    }
+    return tr_em_iterget(e, x, tr_em_item(e, step, TR_STEP_PLACE), out);
+}
+
 bool tr_em_unpack(tr_em *e, tr_tv x, uint32_t i, uint32_t n, tr_tv *out) {
     if (x.ty->kind == TR_TY_TUPLE) {
         if (x.ty->n != n)
@@ -57,7 +75,7 @@ bool tr_em_unpack(tr_em *e, tr_tv x, uint32_t i, uint32_t n, tr_tv *out) {
     if (!tr_em_iter(e, x, &x))
         return false;
     if (x.ty->kind == TR_TY_WALK)
-        return tr_em_unsupported(e, "dict", "unpacking a set or a dict");
+        return unpack_table(e, x, i, n, out);
     if (tr_lib_is_once(x))
         return unpack_next(e, x, i, n, out);
     return (i > 0 || check_number(e, x, n)) && tr_em_iterget(e, x, tr_em_i64(e, i), out);

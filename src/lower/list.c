@@ -33,7 +33,7 @@ static void raise_no_room(tr_lf *w, tr_val v, lv n) {
 }
 
 /* The shape of items of that type: a name that says all of it, which the loader knows (rt/shape.c). */
-static lv shape_of(tr_lf *w, const tr_ty *item) {
+static lv shape_of(tr_lf *w, const tr_ty *item, bool keys) {
     tr_lm *m = w->m;
     unsigned np = tr_ty_nparts(item), n = tr_ty_owners(item, NULL);
     uint32_t *at = TR_NEW_N(&m->ctx->arena, uint32_t, np + 1u),
@@ -42,6 +42,14 @@ static lv shape_of(tr_lf *w, const tr_ty *item) {
     tr_ty_owners(item, own);
     for (unsigned k = 0; k < n; k++)
         name = tr_arena_printf(&m->ctx->arena, "%s_%u", name, at[own[k]]);
+    if (keys) {
+        tr_sb words;
+        tr_sb_init(&words);
+        tr_ty_key_words(item, &words);
+        if (words.n)
+            name = tr_arena_printf(&m->ctx->arena, "%s%s", name, words.d);
+        tr_sb_fini(&words);
+    }
     lv g = LLVMGetNamedGlobal(m->mod, name);
     return g ? g : LLVMAddGlobal(m->mod, m->i8, name);
 }
@@ -61,7 +69,7 @@ static void make_room(tr_lf *w, tr_val v, lv list, lv n) {
 
 static void lower_newlist(tr_lf *w, tr_val v, const tr_ins *in) {
     lv n = tr_lower_parts(w, in->args[0])[0], list;
-    lv args[2] = {n, shape_of(w, in->ty->items[0])};
+    lv args[2] = {n, shape_of(w, in->ty->items[0], false)};
     tr_lower_rt(w, TR_RT_LIST_NEW, 2, args, NULL, &list);
     lb go_on = tr_lower_unless(w, LLVMBuildIsNotNull(w->b, list, ""));
     raise_no_room(w, v, n);
@@ -179,30 +187,35 @@ static void lower_resize(tr_lf *w, tr_val v, const tr_ins *in) {
 
 /* --- sets --- */
 
-/* Classes of keys, which the runtime has code for. */
-enum { OF_BOOL, OF_I64, OF_F64, OF_C128, OF_2I64, OF_STRING };
 static const tr_rt find_row[] = {TR_RT_DICT_FIND_BOOL, TR_RT_DICT_FIND_I64,  TR_RT_DICT_FIND_F64,
-                                 TR_RT_DICT_FIND_C128, TR_RT_DICT_FIND_2I64, TR_RT_DICT_FIND_STR};
+                                 TR_RT_DICT_FIND_C128, TR_RT_DICT_FIND_2I64, TR_RT_DICT_FIND_STR,
+                                 TR_RT_DICT_FIND_ANY};
 static const tr_rt enter_row[] = {TR_RT_DICT_ENTER_BOOL, TR_RT_DICT_ENTER_I64,  TR_RT_DICT_ENTER_F64,
-                                  TR_RT_DICT_ENTER_C128, TR_RT_DICT_ENTER_2I64, TR_RT_DICT_ENTER_STR};
+                                  TR_RT_DICT_ENTER_C128, TR_RT_DICT_ENTER_2I64, TR_RT_DICT_ENTER_STR,
+                                  TR_RT_DICT_ENTER_ANY};
 static const tr_rt leave_row[] = {TR_RT_DICT_LEAVE_BOOL, TR_RT_DICT_LEAVE_I64,  TR_RT_DICT_LEAVE_F64,
-                                  TR_RT_DICT_LEAVE_C128, TR_RT_DICT_LEAVE_2I64, TR_RT_DICT_LEAVE_STR};
+                                  TR_RT_DICT_LEAVE_C128, TR_RT_DICT_LEAVE_2I64, TR_RT_DICT_LEAVE_STR,
+                                  TR_RT_DICT_LEAVE_ANY};
 
 static unsigned class_of(tr_lf *w, const tr_ins *in) {
-    const tr_ty *key = tr_lower_ty(w, in->args[0])->items[0];
-    return key->kind == TR_TY_BOOL     ? OF_BOOL
-           : key->kind == TR_TY_F64    ? OF_F64
-           : key->kind == TR_TY_C128   ? OF_C128
-           : key->kind == TR_TY_TUPLE  ? OF_2I64
-           : key->kind == TR_TY_STRING ? OF_STRING
-                                       : OF_I64;
+    return tr_ty_key_class(tr_lower_ty(w, in->args[0])->items[0]);
 }
 
-/* The set and the key, as the runtime takes them; how many that are. */
+/* The set and the key, as the runtime takes them: one that has no class lies in memory. How many that are. */
 static unsigned set_and_key(tr_lf *w, const tr_ins *in, lv *args) {
+    const tr_ty *t = tr_lower_ty(w, in->args[1]);
     const lv *key = tr_lower_parts(w, in->args[1]);
-    unsigned n = tr_ty_nparts(tr_lower_ty(w, in->args[1]));
+    unsigned n = tr_ty_nparts(t);
     args[0] = tr_lower_parts(w, in->args[0])[0];
+    if (class_of(w, in) == TR_KEYS_ANY) {
+        unsigned align;
+        uint32_t size = tr_ty_lies(t, NULL, &align);
+        unsigned was = w->in_use; /* only the call has it */
+        args[1] = tr_lower_buffer(w, size, align, "key");
+        w->in_use = was;
+        store_slot(w, t, args[1], key);
+        return 2;
+    }
     for (unsigned k = 0; k < n; k++)
         args[k + 1] = LLVMTypeOf(key[k]) == w->m->i1 ? LLVMBuildZExt(w->b, key[k], w->m->i8, "") : key[k];
     return n + 1;
@@ -214,7 +227,7 @@ static lv values_of(tr_lf *w, const tr_ins *in, uint32_t k) {
 }
 
 static void lower_newset(tr_lf *w, tr_val v, const tr_ins *in) {
-    lv set, shape = shape_of(w, in->ty->items[0]);
+    lv set, shape = shape_of(w, in->ty->items[0], true);
     tr_lower_rt(w, TR_RT_DICT_NEW, 1, &shape, NULL, &set);
     lb go_on = tr_lower_unless(w, LLVMBuildIsNotNull(w->b, set, ""));
     raise_no_room(w, v, l_int(w->m->i64, 0));

@@ -263,6 +263,7 @@ void tr_rt_dict_clear(tr_frame *f, void *table, void *values) {
 #define SAME(a, b) ((a) == (b))
 #define LOST(k)    ((void)(k), false)
 #define STORED     0
+#define BY_SHAPE   0
 #include "rt/dict_type.h"
 
 #define NAME(x)    tr_rt_dict_##x##_i64
@@ -273,6 +274,7 @@ void tr_rt_dict_clear(tr_frame *f, void *table, void *values) {
 #define SAME(a, b) ((a) == (b))
 #define LOST(k)    ((void)(k), false)
 #define STORED     0
+#define BY_SHAPE   0
 #include "rt/dict_type.h"
 
 /* -0.0 is 0.0 to whoever looks for it; the one that is there stays as it came. */
@@ -291,6 +293,7 @@ static uint64_t bits_of(double x) {
 #define SAME(a, b) ((a) == (b))
 #define LOST(k)    ((k) != (k))
 #define STORED     0
+#define BY_SHAPE   0
 #include "rt/dict_type.h"
 
 typedef struct pair_f64 {
@@ -305,6 +308,7 @@ typedef struct pair_f64 {
 #define SAME(a, b) ((a).x == (b).x && (a).y == (b).y)
 #define LOST(k)    ((k).x != (k).x || (k).y != (k).y)
 #define STORED     0
+#define BY_SHAPE   0
 #include "rt/dict_type.h"
 
 typedef struct pair_i64 {
@@ -319,6 +323,7 @@ typedef struct pair_i64 {
 #define SAME(a, b) ((a).x == (b).x && (a).y == (b).y)
 #define LOST(k)    ((void)(k), false)
 #define STORED     0
+#define BY_SHAPE   0
 #include "rt/dict_type.h"
 
 /* By characters, three to a word, so a string has one hash in all widths; no word is what would make a
@@ -350,4 +355,104 @@ static uint64_t hash_string(uint64_t secret, const tr_str *s) {
 #define SAME(a, b) tr_str_same(&(a), &(b))
 #define LOST(k)    ((void)(k), false)
 #define STORED     1
+#define BY_SHAPE   0
+#include "rt/dict_type.h"
+
+/* --- all other keys: tuples, dates, and what may be None, by the parts that the shape names --- */
+
+typedef struct any_key {
+    const char *at;
+    const tr_shape *shape;
+} any_key;
+
+static uint64_t word_at(const char *p) {
+    uint64_t u;
+    memcpy(&u, p, sizeof u);
+    return u;
+}
+
+static double float_at(const char *p) {
+    double x;
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+
+static tr_str string_at(const char *p) {
+    tr_str s;
+    memcpy(&s, p, sizeof s);
+    return s;
+}
+
+/* Of a value that may be None, and is, what would be in it is passed over. */
+static uint32_t next_part(const any_key *k, uint32_t i) {
+    const tr_keypart *p = &k->shape->parts[i];
+    return p->is == TR_KEYPART_GIVEN && !k->at[p->at] ? i + 2 + p[1].at : i + 1;
+}
+
+static bool is_lost(any_key k) {
+    for (uint32_t i = 0; i < k.shape->nparts; i = next_part(&k, i)) {
+        const char *p = k.at + k.shape->parts[i].at;
+        unsigned is = k.shape->parts[i].is;
+        if ((is == TR_KEYPART_FLOAT && float_at(p) != float_at(p)) ||
+            (is == TR_KEYPART_DATE && word_at(p) == (uint64_t)INT64_MIN))
+            return true;
+    }
+    return false;
+}
+
+static uint64_t hash_any(uint64_t secret, any_key k) {
+    uint64_t h = secret;
+    for (uint32_t i = 0; i < k.shape->nparts; i = next_part(&k, i)) {
+        const char *p = k.at + k.shape->parts[i].at;
+        tr_str s;
+        switch ((tr_keypart_is)k.shape->parts[i].is) {
+        case TR_KEYPART_BYTE:
+        case TR_KEYPART_GIVEN: h = tr_hash_mix(h, (uint8_t)*p); break;
+        case TR_KEYPART_WORD:
+        case TR_KEYPART_DATE: h = tr_hash_mix(h, word_at(p)); break;
+        case TR_KEYPART_FLOAT: h = tr_hash_mix(h, bits_of(float_at(p))); break;
+        case TR_KEYPART_STRING:
+            s = string_at(p);
+            h = hash_string(h, &s);
+            break;
+        case TR_KEYPART_VALUE: break;
+        }
+    }
+    return tr_hash_mix(h, 0) & TR_HASH_KEPT;
+}
+
+/* Both have one shape. A part that says that there is a value is the same in both before the value is. */
+static bool is_same(any_key a, any_key b) {
+    for (uint32_t i = 0; i < a.shape->nparts; i = next_part(&a, i)) {
+        const char *p = a.at + a.shape->parts[i].at, *q = b.at + a.shape->parts[i].at;
+        tr_str s, t;
+        bool same = true;
+        switch ((tr_keypart_is)a.shape->parts[i].is) {
+        case TR_KEYPART_BYTE:
+        case TR_KEYPART_GIVEN: same = *p == *q; break;
+        case TR_KEYPART_WORD:
+        case TR_KEYPART_DATE: same = word_at(p) == word_at(q); break;
+        case TR_KEYPART_FLOAT: same = float_at(p) == float_at(q); break;
+        case TR_KEYPART_STRING:
+            s = string_at(p);
+            t = string_at(q);
+            same = tr_str_same(&s, &t);
+            break;
+        case TR_KEYPART_VALUE: break;
+        }
+        if (!same)
+            return false;
+    }
+    return true;
+}
+
+#define NAME(x)    tr_rt_dict_##x##_any
+#define KEY        any_key
+#define ARGS       const void *key
+#define FROM_ARGS  ((any_key){key, shape_of(table)})
+#define HASH(k)    hash_any(secret, k)
+#define SAME(a, b) is_same(a, b)
+#define LOST(k)    is_lost(k)
+#define STORED     1
+#define BY_SHAPE   1
 #include "rt/dict_type.h"

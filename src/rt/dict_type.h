@@ -5,23 +5,36 @@
  *   SAME(a,b) equality of keys
  *   LOST(k)   a key that is not equal to itself: it is never found, and placed by its entry's number, so that
  *             many of them are not all in one place
+ *   BY_SHAPE  0, or 1: a key in memory is as long as its shape says, and KEY is where it lies, with the shape
  *   STORED    0, or 1: hashes take long to make, so each entry has its key's, and keys hold references;
  *             HASH(k) uses the table's secret, `secret`
  * rt/dict.c says how tables work. */
 #ifdef KEY
 
+static KEY NAME(key_at)(const tr_table *t, int64_t entry) {
+#if BY_SHAPE
+    const tr_shape *s = shape_of((const char *)t - TR_MEM_ALIGN);
+    return (KEY){(const char *)t->keys.items + entry * s->size, s};
+#else
+    return ((const KEY *)t->keys.items)[entry];
+#endif
+}
+
 static uint64_t NAME(hash_at)(const tr_table *t, int64_t entry) {
 #if STORED
     return t->hashes[entry];
 #else
-    KEY k = ((const KEY *)t->keys.items)[entry];
+    KEY k = NAME(key_at)(t, entry);
     return LOST(k) ? tr_hash_word((uint64_t)entry) : HASH(k);
 #endif
 }
 
 static bool NAME(is_at)(const tr_table *t, uint64_t entry, KEY k, uint64_t h) {
     (void)h;
-    return (!STORED || t->hashes[entry] == h) && SAME(((const KEY *)t->keys.items)[entry], k);
+    if (STORED && t->hashes[entry] != h)
+        return false;
+    KEY there = NAME(key_at)(t, (int64_t)entry);
+    return SAME(there, k);
 }
 
 static void NAME(place_all)(tr_table *t, int64_t n) {
@@ -67,13 +80,17 @@ int64_t NAME(find)(const void *table, ARGS) {
 int64_t NAME(enter)(void *table, ARGS, void *values) {
     tr_table *t = tr_table_of(table);
     KEY k = FROM_ARGS;
-    if (!has_room(t) && !grow(t, sizeof(KEY), STORED, values, NAME(place_all)))
+    if (!has_room(t) && !grow(t, shape_of(table)->size, STORED, values, NAME(place_all)))
         return -1;
     int64_t e = t->keys.len;
+#if BY_SHAPE
+    memcpy(item(table, e), k.at, k.shape->size);
+#else
     ((KEY *)t->keys.items)[e] = k;
+#endif
 #if STORED
     uint64_t secret = t->secret;
-    t->hashes[e] = HASH(k);
+    t->hashes[e] = LOST(k) ? tr_hash_word((uint64_t)e) : HASH(k);
     tr_rt_items_keep(shape_of(table), item(table, e), 1);
 #endif
     place(t, NAME(hash_at)(t, e), e);
@@ -97,5 +114,6 @@ void NAME(leave)(tr_frame *f, void *table, int64_t e, void *values) {
 #undef SAME
 #undef LOST
 #undef STORED
+#undef BY_SHAPE
 
 #endif

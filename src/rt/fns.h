@@ -26,6 +26,7 @@ void tr_rt_list_gap(void *list, int64_t at, int64_t n);
 void tr_rt_list_fill(void *list, int64_t at, const void *from, int64_t start, int64_t step, int64_t n);
 void tr_rt_list_repeat(void *list, int64_t at, const void *from, int64_t n);
 void tr_rt_list_reverse(void *list);
+bool tr_rt_same(const void *a, const void *b);
 /* What is counted in items of a container (shape.c): for ever, and for whoever asks. NULL without memory. */
 const tr_shape *tr_rt_shape(uint32_t size, uint32_t n, const uint32_t *at);
 /* By the name that code has for it; NULL: it is none, or there is no memory. */
@@ -53,12 +54,23 @@ TR_DICT_CLASS(f64, double key)
 TR_DICT_CLASS(c128, double re, double im)
 TR_DICT_CLASS(2i64, uint64_t k0, uint64_t k1)
 TR_DICT_CLASS(str, STR_PARTS(key))
+TR_DICT_CLASS(any, const void *key) /* where one lies; the table's shape says what it is */
 #undef TR_DICT_CLASS
 int64_t tr_rt_table_next(const tr_table *t, int64_t e); /* for who walks over a table */
 /* Strings (str.c, print.c, str_case.c, str_number.c). */
 int64_t tr_rt_str_make(tr_frame *f);
 void tr_rt_str_made(tr_frame *f, int64_t from, tr_str *out);
 void tr_rt_str_char(tr_frame *f, int64_t c, tr_str *out);
+void tr_rt_print_by_int(tr_frame *f, int64_t how, int64_t x, STR_PARTS(spec));
+void tr_rt_print_by_float(tr_frame *f, double x, STR_PARTS(spec));
+void tr_rt_print_by_complex(tr_frame *f, double re, double im, STR_PARTS(spec));
+void tr_rt_print_by_string(tr_frame *f, STR_PARTS(s), STR_PARTS(spec));
+int64_t tr_rt_str_spec_is(int64_t how, STR_PARTS(spec));
+void tr_rt_str_spec_why(tr_frame *f, int64_t how, STR_PARTS(spec), tr_str *out);
+void tr_rt_bytes_make(tr_frame *f, int64_t how, STR_PARTS(s), tr_str *out);
+bool tr_rt_bytes_is(int64_t what, STR_PARTS(s));
+int64_t tr_rt_bytes_bad(int64_t how, STR_PARTS(s));
+void tr_rt_bytes_code(tr_frame *f, int64_t how, STR_PARTS(s), tr_str *out);
 bool tr_rt_str_equal(STR_PARTS(a), STR_PARTS(b));
 int64_t tr_rt_str_order(STR_PARTS(a), STR_PARTS(b));
 int64_t tr_rt_str_seek(int64_t how, STR_PARTS(s), STR_PARTS(what), int64_t start, int64_t end);

@@ -45,17 +45,22 @@ enum { TR_MT_WORDS = 624, TR_MT_OUT = 4 };
 typedef struct tr_mem {
     struct tr_mem *next, *prev; /* the frame's list while the call runs, self-linked after */
     int64_t refs;
-    uint64_t size;          /* bytes of data */
-    void *raw;              /* what to free */
-    struct tr_blocks *home; /* where a large block goes back to; NULL: to the system */
-    struct tr_far *far;     /* the data lie on a device; NULL: behind this header */
+    uint64_t size; /* bytes of data */
+    void *raw;     /* what to free */
+    union {
+        struct tr_blocks *home; /* where a large block goes back to; NULL: to the system */
+        void *of; /* with a count of TR_MEM_FOR_EVER, of a small one: whose it is, for the host */
+    };
+    struct tr_far *far; /* the data lie on a device; NULL: behind this header */
     union {
         void *at; /* with that: there */
-        const struct tr_shape
-            *shape; /* else: what the block holds is a list, or a table, of such items; NULL: numbers */
+        /* else: what the block holds is a list, or a table, of such items; NULL: numbers; tr_rt_room:
+         * characters, and room for more (rt/str.c) */
+        const struct tr_shape *shape;
     };
 } tr_mem;
 _Static_assert(sizeof(tr_mem) <= TR_MEM_ALIGN, "header fits before the data");
+#define TR_MEM_FOR_EVER (INT64_MAX / 2) /* references that compiled code never comes to the end of */
 
 static inline void *tr_mem_data(tr_mem *m) {
     return (char *)m + TR_MEM_ALIGN;
@@ -67,7 +72,23 @@ static inline void *tr_mem_data(tr_mem *m) {
 typedef struct tr_shape {
     uint32_t size, n;
     const uint32_t *at;
+    uint32_t nparts; /* of a key that no class of its own is for: what is compared of it, in order */
+    const struct tr_keypart *parts;
 } tr_shape;
+
+/* One part of such a key. The name of a shape has them behind the offsets: '_', the letter, the number. */
+typedef enum tr_keypart_is {
+    TR_KEYPART_BYTE = 'b',
+    TR_KEYPART_WORD = 'i',
+    TR_KEYPART_FLOAT = 'f',
+    TR_KEYPART_DATE = 'd', /* a word, of which NaT is equal to none */
+    TR_KEYPART_STRING = 's',
+    TR_KEYPART_GIVEN = 'o', /* a byte: a value follows, or None does */
+    TR_KEYPART_VALUE = 'n'  /* comes behind that; its number: so many parts are the value's */
+} tr_keypart_is;
+typedef struct tr_keypart {
+    uint32_t is, at;
+} tr_keypart;
 
 /* What a list's block holds. The items lie in memory of their own, which is freed with the block, or with the
  * frame that has it; no frame lists that. An item is beyond the length until it is stored, so that code that
@@ -105,6 +126,28 @@ enum {
     TR_STR_IS_PRINTABLE,
     TR_STR_IS_ASCII,
     TR_STR_IS_IDENTIFIER
+};
+/* Values that a specification which is made at run time is for. */
+enum { TR_SPEC_BOOL, TR_SPEC_INT, TR_SPEC_UINT, TR_SPEC_FLOAT, TR_SPEC_COMPLEX, TR_SPEC_STRING };
+enum { TR_SPEC_GOOD, TR_SPEC_BAD, TR_SPEC_LEFT_OUT };
+enum {
+    TR_BYTES_UPPER,
+    TR_BYTES_LOWER,
+    TR_BYTES_SWAP,
+    TR_BYTES_TITLE,
+    TR_BYTES_CAPITALIZE,
+    TR_BYTES_LOW, /* of each character the low eight bits */
+    TR_BYTES_REPR,
+    TR_BYTES_HEX
+};
+enum {
+    TR_CODE_UTF8,
+    TR_CODE_ASCII,
+    TR_CODE_LATIN1,
+    TR_CODE_KIND = 3,
+    TR_CODE_REPLACE = 4,
+    TR_CODE_IGNORE = 8,
+    TR_CODE_DECODE = 16 /* not encode */
 };
 enum { TR_STR_INT_GOOD, TR_STR_INT_BAD, TR_STR_INT_LARGE, TR_STR_INT_NO_ROOM };
 static inline tr_list *tr_list_of(const void *mem) {

@@ -146,6 +146,10 @@ void tr_rt_list_reverse(void *list) {
     }
 }
 
+bool tr_rt_same(const void *a, const void *b) {
+    return a == b;
+}
+
 void tr_rt_list_move(void *owner, void *items, int64_t n, int64_t to, int64_t from, int64_t size) {
     (void)owner;
     int64_t most = to > from ? to : from;

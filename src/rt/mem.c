@@ -15,6 +15,7 @@
 
 #include "rt/blocks.h"
 #include "rt/fns.h"
+#include "rt/str.h"
 
 /* Past what x86-64 can address there is no point in asking; it also keeps the sums below from wrapping. */
 static const uint64_t max_bytes = UINT64_C(1) << 47;
@@ -48,8 +49,10 @@ static void drop(tr_mem *m) {
         tr_rt_blocks_put(m->home, m, m->size, m->raw);
 }
 
+const tr_shape tr_rt_room = {.size = 0};
+
 static bool is_list(const tr_mem *m) {
-    return !m->far && m->shape;
+    return !m->far && m->shape && m->shape->size;
 }
 
 /* The memory of a list's items, whatever they hold. */

@@ -294,6 +294,81 @@ void tr_rt_print_spec_string(tr_frame *f, const void *owner, const void *data, i
         put(f, "...", 3);
 }
 
+/* --- specifications made at run time --- */
+
+/* One as text; an empty one where there was no memory for it, which is a line's that is lost then. */
+static tr_sb spec_text(tr_frame *f, const tr_str *spec) {
+    tr_sb t;
+    tr_sb_init(&t);
+    tr_str_text(spec, &t);
+    if (t.oom && f)
+        f->lost = true;
+    return t;
+}
+
+static bool read_text(const tr_sb *text, int64_t how, tr_fspec *out, tr_sb *why) {
+    static const char kinds[] = "iiifcs", *const of[] = {"bool", "int", "int", "float", "complex", "str"};
+    assert(how >= 0 && how <= TR_SPEC_STRING && "a kind of value");
+    return tr_fspec_read(text->d, kinds[how], of[how], out, why);
+}
+
+void tr_rt_print_by_int(tr_frame *f, int64_t how, int64_t x, STR_PARTS(spec)) {
+    tr_sb t = spec_text(f, &STR_OF(spec));
+    tr_fspec s;
+    if (!t.n)
+        how == TR_SPEC_BOOL   ? tr_rt_print_bool(f, x != 0)
+        : how == TR_SPEC_UINT ? tr_rt_print_u64(f, (uint64_t)x)
+                              : tr_rt_print_i64(f, x);
+    else if (read_text(&t, how, &s, NULL) && tr_fspec_of_float(&s))
+        tr_rt_print_spec_f64(f, how == TR_SPEC_UINT ? (double)(uint64_t)x : (double)x, t.d);
+    else if (how == TR_SPEC_UINT)
+        tr_rt_print_spec_u64(f, (uint64_t)x, t.d);
+    else
+        tr_rt_print_spec_i64(f, x, t.d);
+    tr_sb_fini(&t);
+}
+
+void tr_rt_print_by_float(tr_frame *f, double x, STR_PARTS(spec)) {
+    tr_sb t = spec_text(f, &STR_OF(spec));
+    tr_rt_print_spec_f64(f, x, t.n ? t.d : "");
+    tr_sb_fini(&t);
+}
+
+void tr_rt_print_by_complex(tr_frame *f, double re, double im, STR_PARTS(spec)) {
+    tr_sb t = spec_text(f, &STR_OF(spec));
+    tr_rt_print_spec_c128(f, re, im, t.n ? t.d : "");
+    tr_sb_fini(&t);
+}
+
+void tr_rt_print_by_string(tr_frame *f, STR_PARTS(s), STR_PARTS(spec)) {
+    tr_sb t = spec_text(f, &STR_OF(spec));
+    tr_rt_print_spec_string(f, s_owner, s_data, s_bits, t.n ? t.d : "");
+    tr_sb_fini(&t);
+}
+
+/* A NUL would end it early: such a fill is left out. */
+int64_t tr_rt_str_spec_is(int64_t how, STR_PARTS(spec)) {
+    tr_sb t = spec_text(NULL, &STR_OF(spec)), why;
+    tr_fspec s;
+    tr_sb_init(&why);
+    bool whole = t.n == (t.n ? strlen(t.d) : 0), good = !t.n || (whole && read_text(&t, how, &s, &why));
+    int64_t is = good ? TR_SPEC_GOOD : why.n ? TR_SPEC_BAD : TR_SPEC_LEFT_OUT;
+    tr_sb_fini(&t);
+    tr_sb_fini(&why);
+    return is;
+}
+
+void tr_rt_str_spec_why(tr_frame *f, int64_t how, STR_PARTS(spec), tr_str *out) {
+    tr_sb t = spec_text(NULL, &STR_OF(spec)), why;
+    tr_fspec s;
+    tr_sb_init(&why);
+    if (t.n && read_text(&t, how, &s, &why))
+        why.n = 0;
+    *out = tr_str_of_text(f, why.n ? why.d : "", why.n);
+    tr_sb_fini(&t);
+    tr_sb_fini(&why);
+}
+
 /* What is written from here on is a string's, which may be made inside of another one. */
 int64_t tr_rt_str_make(tr_frame *f) {
     size_t was = f->nheld;

@@ -284,10 +284,67 @@ void tr_rt_str_slice(tr_frame *f, STR_PARTS(s), int64_t start, int64_t n, int64_
         tr_str_set(out, i, tr_str_at(&all, start + i * step));
 }
 
+/* --- + ---
+ *
+ * What is long and gets a little more will get more again, as in a loop with `s += c`: it is made with room
+ * behind it, and what is added to it next goes there. Nobody sees that: who has the shorter string has its
+ * length, and the room is given once, to who comes first. So n times `+=` copy some 3 n characters. */
+
+enum { ROOM_FROM = 64, ROOM_MANY = 4 }; /* characters; that many times as long as what is added */
+
+/* What such a block begins with. */
+typedef struct room {
+    uint64_t used, all; /* bytes of characters */
+    char chars[];
+} room;
+
+static room *room_of(const tr_str *s) {
+    tr_mem *m = s->owner;
+    return m && !((uintptr_t)m & 1u) && !m->far && m->shape == &tr_rt_room ? tr_mem_data(m) : NULL;
+}
+
+/* A string of x, and n characters that follow; without room where it would not be worth it. */
+static tr_str longer(tr_frame *f, const tr_str *x, int64_t n, uint32_t most) {
+    int64_t have = tr_str_len(x), all = have + n;
+    if (have < ROOM_FROM || have / ROOM_MANY < n || all > max_length)
+        return tr_str_new(f, all, most);
+    unsigned width = most > 0xffff ? 2 : most > 0xff ? 1 : 0;
+    uint64_t bytes = (uint64_t)(all + all / 2) << width;
+    tr_mem *m = tr_rt_alloc(f, sizeof(room) + bytes);
+    if (!m)
+        return (tr_str){NULL, NULL, -1};
+    room *r = tr_mem_data(m);
+    m->shape = &tr_rt_room;
+    *r = (room){(uint64_t)all << width, bytes};
+    return (tr_str){m, r->chars, all << TR_STR_LENGTH | (most < 0x80 ? TR_STR_ASCII : 0) | width};
+}
+
+/* y behind x, where x's memory has room for it. */
+static bool in_place(const tr_str *x, const tr_str *y, uint32_t most, tr_str *out) {
+    room *r = room_of(x);
+    int64_t n = tr_str_len(x), k = tr_str_len(y);
+    unsigned width = tr_str_width(x);
+    if (!r || (most > 0xff && width == 0) || (most > 0xffff && width == 1))
+        return false;
+    uint64_t end = (uint64_t)((const char *)x->data - r->chars) + ((uint64_t)n << width),
+             next = end + ((uint64_t)k << width);
+    if (next > r->all ||
+        !__atomic_compare_exchange_n(&r->used, &end, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return false;
+    __atomic_add_fetch(&((tr_mem *)x->owner)->refs, 1, __ATOMIC_RELAXED);
+    *out = *x;
+    out->bits = (n + k) << TR_STR_LENGTH | width | (x->bits & y->bits & TR_STR_ASCII);
+    tr_str_put(out, n, y);
+    return true;
+}
+
 void tr_rt_str_concat(tr_frame *f, STR_PARTS(a), STR_PARTS(b), tr_str *out) {
     tr_str x = STR_OF(a), y = STR_OF(b);
     int64_t n = tr_str_len(&x);
-    *out = tr_str_new(f, n + tr_str_len(&y), larger(n ? tr_str_most(&x) : 0, tr_str_most(&y)));
+    uint32_t most = tr_str_len(&y) ? tr_str_most(&y) : 0;
+    if (in_place(&x, &y, most, out))
+        return;
+    *out = longer(f, &x, tr_str_len(&y), larger(n ? tr_str_most(&x) : 0, most));
     if (out->bits < 0)
         return;
     tr_str_put(out, 0, &x);

@@ -9,6 +9,9 @@
 /* A string among a row's parameters (fns.h: STR_PARTS). */
 #define STR_OF(s) ((tr_str){s##_owner, s##_data, s##_bits})
 
+/* The shape of blocks that have room behind their characters; no list's. */
+extern const tr_shape tr_rt_room;
+
 /* One of n characters, of which none is above `most`, to be stored to; without memory its bits are
  * negative. */
 tr_str tr_str_new(tr_frame *f, int64_t n, uint32_t most);

@@ -34,17 +34,28 @@ static bool has_cells(const tr_ty *t) {
     return t->kind == TR_TY_LIST || t->kind == TR_TY_SET;
 }
 
-static bool is_int64(const tr_ty *t) {
-    return tr_ty_is_int(t) && t->kind != TR_TY_U64;
+/* A tuple of keys is one. */
+static const tr_ty *key_of_items(tr_tytab *t, const tr_ty *x) {
+    tr_arena scratch;
+    tr_arena_init(&scratch, NULL);
+    const tr_ty **items = TR_NEW_N(&scratch, const tr_ty *, x->n + 1u);
+    bool all = true;
+    for (uint32_t i = 0; all && i < x->n; i++)
+        all = (items[i] = tr_ty_as_key(t, x->items[i])) != NULL;
+    const tr_ty *r = all ? tr_ty_like(t, x, items) : NULL;
+    tr_arena_fini(&scratch);
+    return r;
 }
 
 const tr_ty *tr_ty_as_key(tr_tytab *t, const tr_ty *x) {
     x = tr_ty_told(t, tr_ty_strong(t, x));
-    if (x->kind == TR_TY_STRING)
+    if (x->kind == TR_TY_STRING || x->kind == TR_TY_DATE || x->kind == TR_TY_NONE)
         return x;
-    if (x->kind == TR_TY_TUPLE && x->n == 2 && !x->name && is_int64(x->items[0]) && is_int64(x->items[1])) {
-        const tr_ty *i64 = tr_ty_scalar(t, TR_TY_I64);
-        return tr_ty_tuple(t, 2, (const tr_ty *[]){i64, i64});
+    if (x->kind == TR_TY_TUPLE && !tr_ty_is_list(x))
+        return key_of_items(t, x);
+    if (x->kind == TR_TY_OPT) {
+        const tr_ty *of = tr_ty_as_key(t, x->items[1]);
+        return of ? tr_ty_optional(t, of) : NULL;
     }
     if (!tr_ty_is_scalar(x))
         return NULL;
@@ -84,6 +95,11 @@ static uint32_t root_of(tr_cells *c, const tr_ty *list) {
     while (c->all.d[k].up != k)
         k = c->all.d[k].up = c->all.d[c->all.d[k].up].up;
     return k;
+}
+
+bool tr_ty_same_cell(const tr_tytab *t, const tr_ty *a, const tr_ty *b) {
+    tr_cells *c = tr_tytab_cells((tr_tytab *)(uintptr_t)t);
+    return a->kind == b->kind && is_cell(a) && is_cell(b) && root_of(c, a) == root_of(c, b);
 }
 
 static tr_cell *cell_of(const tr_tytab *t, const tr_ty *list) {
@@ -127,10 +143,31 @@ bool tr_ty_may_be_item(const tr_ty *t) {
                 return false;
         return !tr_ty_is_list(t);
     case TR_TY_OPT: return tr_ty_may_be_item(t->items[1]);
+    case TR_TY_FACED: return t->sub != TR_FACE_MADE || t->items[1]->kind == TR_TY_LIT;
+    case TR_TY_LIT: return tr_obj_is_function(t->lit);
+    case TR_TY_CLOSURE:
+    case TR_TY_ONEOF:
+    case TR_TY_DRAWN:
+    case TR_TY_ITERATOR:
+    case TR_TY_MAP:
+    case TR_TY_FILTER:
+    case TR_TY_ZIP:
+    case TR_TY_ENUMERATE:
+    case TR_TY_REVERSED:
+    case TR_TY_NDINDEX:
+    case TR_TY_WALK:
+        for (uint32_t i = 0; i < t->n; i++)
+            if (t->items[i]->kind != TR_TY_LIT && !tr_ty_may_be_item(t->items[i]))
+                return false;
+        return true;
+    case TR_TY_RANGE:
+    case TR_TY_DICTVIEW:
     case TR_TY_NONE:
     case TR_TY_LIST:
     case TR_TY_SET:
     case TR_TY_DICT:
+    case TR_TY_FROZEN:
+    case TR_TY_DEQUE:
     case TR_TY_STRING:
     case TR_TY_ARRAY:
     case TR_TY_RECORDS:
@@ -156,6 +193,13 @@ static unsigned depth_of(const tr_tytab *t, const tr_ty *x, uint32_t k, unsigned
         deepest = d > deepest ? d : deepest;
     }
     return deepest;
+}
+
+bool tr_ty_holds_cell(const tr_tytab *t, const tr_ty *x, const tr_ty *list) {
+    bool meets = false;
+    if (is_cell(list))
+        depth_of(t, x, root_of(tr_tytab_cells((tr_tytab *)(uintptr_t)t), list), TR_MAX_LISTS, &meets);
+    return meets;
 }
 
 static void note_clash(tr_tytab *t, tr_cell *c, const tr_ty *x, int32_t line, tr_clash_why why) {

@@ -23,6 +23,7 @@ bool tr_obj_by_value(const tr_obj *o) {
     case TR_OBJ_SCALAR:
     case TR_OBJ_DATE:
     case TR_OBJ_STR:
+    case TR_OBJ_BYTES:
     case TR_OBJ_ELLIPSIS:
     case TR_OBJ_BUILTIN:
     case TR_OBJ_TYPE:
@@ -69,6 +70,7 @@ uint64_t tr_obj_hash(const tr_obj *o) {
         return tr_hash_bytes(&o, sizeof o, h);
     switch ((tr_objk)o->kind) {
     case TR_OBJ_INT: return tr_bigint_hash(&o->u.n, h);
+    case TR_OBJ_BYTES:
     case TR_OBJ_STR: return tr_hash_bytes(o->u.s.d, o->u.s.n, h);
     case TR_OBJ_TYPE: return tr_hash_bytes(&o->ty, sizeof o->ty, h);
     case TR_OBJ_SLICE:
@@ -113,6 +115,7 @@ bool tr_obj_equal(const tr_obj *a, const tr_obj *b) {
         return false;
     switch ((tr_objk)a->kind) {
     case TR_OBJ_INT: return tr_bigint_compare(&a->u.n, &b->u.n) == 0;
+    case TR_OBJ_BYTES:
     case TR_OBJ_STR: return a->u.s.n == b->u.s.n && (!a->u.s.n || !memcmp(a->u.s.d, b->u.s.d, a->u.s.n));
     case TR_OBJ_TYPE: return a->ty == b->ty;
     case TR_OBJ_SLICE:
@@ -130,7 +133,7 @@ const tr_obj *tr_obj_copy(tr_arena *a, const tr_obj *o) {
     tr_obj *c = tr_arena_copy(a, o, sizeof *o);
     c->repr = tr_arena_strdup(a, o->repr);
     c->py = NULL; /* an identity, and that object's owner may go */
-    if (o->kind == TR_OBJ_STR)
+    if (o->kind == TR_OBJ_STR || o->kind == TR_OBJ_BYTES)
         c->u.s.d = tr_arena_strndup(a, o->u.s.d, o->u.s.n);
     if (o->kind == TR_OBJ_INT)
         c->u.n = tr_bigint_copy(a, &o->u.n);

@@ -19,6 +19,7 @@ typedef enum tr_objk {
     TR_OBJ_SCALAR, /* a NumPy scalar: strong; `ty` its type, value in i/u/f/c */
     TR_OBJ_DATE,   /* a np.datetime64 or np.timedelta64: `ty` its DATE, value in i */
     TR_OBJ_STR,
+    TR_OBJ_BYTES, /* as STR, a character for each byte, where that of 0 is 256 */
     TR_OBJ_ELLIPSIS,
     TR_OBJ_SLICE, /* a constant slice (3.14+) or frozen slice object: items start, stop, step */
     TR_OBJ_TUPLE,
@@ -57,8 +58,9 @@ struct tr_obj {
     /* SCALAR, DATE, TYPE, ARRAY (its array type, readonly), PLACED (its array type); NTCLASS: what the items
      * of a vector are (treadle/cuda/_vector.py), or NULL */
     const tr_ty *ty;
-    const tr_ty *date;    /* ARRAY, PLACED of int64: the DATE that its items are, or NULL */
-    const tr_obj *member; /* INT: the member of an enum that it is, with its attributes; or NULL */
+    const tr_ty *date; /* ARRAY, PLACED of int64: the DATE that its items are, or NULL */
+    /* With attributes, or NULL. INT: the member of an enum that it is; FUNC: the class that it stands for */
+    const tr_obj *member;
     union {
         int64_t i;   /* BOOL; SCALAR of a signed type or bool */
         uint64_t u;  /* SCALAR of an unsigned type */

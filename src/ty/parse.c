@@ -325,6 +325,8 @@ static const tr_ty *read_type(reader *r) {
             ty = tr_ty_none(r->t);
         else if (!strcmp(word, "str"))
             ty = tr_ty_string(r->t);
+        else if (!strcmp(word, "bytes"))
+            ty = tr_ty_bytes(r->t);
         else if (*r->in.p == '(')
             ty = (r->in.p++, read_call(r, word));
         else

@@ -377,16 +377,20 @@ static void user_items(tr_sb *b, const tr_ty *t) {
     tr_sb_putc(b, ')');
 }
 
-/* "list()" is of nothing: what its items would be is a guess. */
+/* "list()" and "set()" are of nothing: what their items would be is a guess. */
 static void user_list(tr_sb *b, const tr_ty *t) {
     if (t->sub == TR_LIST_NOTHING)
-        tr_sb_puts(b, "list()");
+        tr_sb_printf(b, "%s()", tr_ty_words(t)->user);
     else
         user_items(b, t);
 }
 
 /* Of a dict the keys' type and the values'. */
 static void user_dict(tr_sb *b, const tr_ty *t) {
+    if (t->items[0]->sub == TR_LIST_NOTHING) {
+        tr_sb_puts(b, "dict()");
+        return;
+    }
     tr_sb_puts(b, "dict(");
     print_user_items(b, t->items[0]);
     tr_sb_puts(b, ", ");

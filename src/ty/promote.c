@@ -493,9 +493,10 @@ const tr_ty *tr_ty_told(tr_tytab *t, const tr_ty *a) {
 
 /* A type's names end at a NUL. */
 static bool has_plain_names(const tr_ty *keyed) {
+    const tr_ty *names = keyed->items[0];
     bool plain = true;
-    for (uint32_t k = 0; k < keyed->items[0]->n; k++)
-        plain = plain && strlen(keyed->items[0]->items[k]->lit->u.s.d) == keyed->items[0]->items[k]->lit->u.s.n;
+    for (uint32_t k = 0; k < names->n; k++)
+        plain = plain && strlen(names->items[k]->lit->u.s.d) == names->items[k]->lit->u.s.n;
     return plain;
 }
 

@@ -188,13 +188,59 @@ static const tr_ty *read_list_type(reader *r) {
     return item ? tr_ty_list_of(r->t, item) : NULL;
 }
 
-/* Numba's words for lists, and what tr_ty_print_user prints. */
-static bool read_list_word(reader *r) {
-    static const char *const words[] = {"List", "ListType", "list", "reflected_list"};
-    for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
-        if (tr_rd_accept_word(&r->in, words[i]))
-            return true;
-    return false;
+/* A type of keys; NULL: it is none. */
+static const tr_ty *read_key(reader *r) {
+    const tr_ty *item = read_type(r), *key = item ? tr_ty_as_key(r->t, item) : NULL;
+    return key || !item ? key : fail(r, r->in.p, "this is no type of keys");
+}
+
+/* After a word for sets: "(int64)", "[int64]" or "()". */
+static const tr_ty *read_set_type(reader *r) {
+    bool square = tr_rd_accept(&r->in, '[');
+    if (!square && !tr_rd_accept(&r->in, '('))
+        return expected(r, "'('");
+    bool none = !square && tr_rd_accept(&r->in, ')');
+    const tr_ty *key = none ? NULL : read_key(r);
+    if (!none && key && !tr_rd_accept(&r->in, square ? ']' : ')'))
+        return expected(r, square ? "']'" : "')'");
+    return none || key ? tr_ty_set_like(r->t, tr_ty_list_of(r->t, key)) : NULL;
+}
+
+/* After a word for dicts: "(int64, float64)", "[int64, float64]" or "()". */
+static const tr_ty *read_dict_type(reader *r) {
+    bool square = tr_rd_accept(&r->in, '[');
+    if (!square && !tr_rd_accept(&r->in, '('))
+        return expected(r, "'('");
+    bool none = !square && tr_rd_accept(&r->in, ')');
+    const tr_ty *key = none ? NULL : read_key(r), *value = NULL;
+    if (!none && !key)
+        return NULL;
+    if (!none && !tr_rd_accept(&r->in, ','))
+        return expected(r, "','");
+    if (!none && !(value = read_type(r)))
+        return NULL;
+    if (value && !tr_ty_may_be_item(value))
+        return fail(r, r->in.p, "this is no type of a dict's values");
+    if (!none && !tr_rd_accept(&r->in, square ? ']' : ')'))
+        return expected(r, square ? "']'" : "')'");
+    const tr_ty *keys = tr_ty_set_like(r->t, tr_ty_list_of(r->t, key));
+    return tr_ty_dict_of(r->t, keys, tr_ty_list_of(r->t, value));
+}
+
+/* Numba's words for containers, and what tr_ty_print_user prints. */
+static const tr_ty *(*read_container_word(reader *r))(reader *) {
+    static const struct {
+        const char *word;
+        const tr_ty *(*rest)(reader *);
+    } rows[] = {{"List", read_list_type},     {"ListType", read_list_type},
+                {"list", read_list_type},     {"reflected_list", read_list_type},
+                {"Set", read_set_type},       {"SetType", read_set_type},
+                {"set", read_set_type},       {"reflected_set", read_set_type},
+                {"DictType", read_dict_type}, {"dict", read_dict_type}};
+    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (tr_rd_accept_word(&r->in, rows[i].word))
+            return rows[i].rest;
+    return NULL;
 }
 
 static const tr_ty *read_type(reader *r) {
@@ -203,7 +249,10 @@ static const tr_ty *read_type(reader *r) {
         return fail(r, r->in.p, "too deeply nested");
     tr_rd_skip(&r->in);
     const char *start = r->in.p;
-    if (tr_rd_accept(&r->in, '(')) {
+    const tr_ty *(*rest)(reader *) = read_container_word(r);
+    if (rest) {
+        ty = rest(r);
+    } else if (tr_rd_accept(&r->in, '(')) {
         types items = {0};
         ty = read_list(r, &items) ? tr_ty_tuple(r->t, items.n, items.d) : NULL;
     } else if (tr_rd_accept_word(&r->in, "readonly")) {
@@ -214,8 +263,6 @@ static const tr_ty *read_type(reader *r) {
         ty = read_tuple(r);
     } else if (tr_rd_accept_word(&r->in, "UniTuple")) {
         ty = read_unituple(r);
-    } else if (read_list_word(r)) {
-        ty = read_list_type(r);
     } else {
         ty = read_name(r);
     }

@@ -59,3 +59,65 @@ const tr_ty *tr_ty_slot(tr_tytab *t, const tr_ty *of) {
 const tr_ty *tr_ty_as_elem(tr_tytab *t, const tr_ty *of) {
     return tr_ty_is_scalar(of) ? of : tr_ty_slot(t, of);
 }
+
+/* --- keys --- */
+
+tr_keyclass tr_ty_key_class(const tr_ty *key) {
+    switch ((tr_tyk)key->kind) {
+    case TR_TY_BOOL: return TR_KEYS_BOOL;
+    case TR_TY_I64:
+    case TR_TY_U64: return TR_KEYS_I64;
+    case TR_TY_F64: return TR_KEYS_F64;
+    case TR_TY_C128: return TR_KEYS_C128;
+    case TR_TY_STRING: return TR_KEYS_STRING;
+    case TR_TY_TUPLE:
+        if (key->n == 2 && key->items[0]->kind == TR_TY_I64 && key->items[1]->kind == TR_TY_I64)
+            return TR_KEYS_2I64;
+        return TR_KEYS_ANY;
+    default: return TR_KEYS_ANY;
+    }
+}
+
+/* Words of the parts of x, whose places begin at *at. */
+static void key_words(const tr_ty *x, const uint32_t **at, tr_sb *to) {
+    const uint32_t *lies = *at;
+    *at += tr_ty_nparts(x);
+    switch ((tr_tyk)x->kind) {
+    case TR_TY_NONE: break;
+    case TR_TY_BOOL: tr_sb_printf(to, "_b%u", lies[0]); break;
+    case TR_TY_I64:
+    case TR_TY_U64: tr_sb_printf(to, "_i%u", lies[0]); break;
+    case TR_TY_F64: tr_sb_printf(to, "_f%u", lies[0]); break;
+    case TR_TY_C128: tr_sb_printf(to, "_f%u_f%u", lies[0], lies[1]); break;
+    case TR_TY_DATE: tr_sb_printf(to, "_d%u", lies[0]); break;
+    case TR_TY_STRING: tr_sb_printf(to, "_s%u", lies[0]); break;
+    case TR_TY_OPT: {
+        tr_sb of;
+        unsigned n = 0;
+        tr_sb_init(&of);
+        const uint32_t *value = lies + 1; /* behind whether there is one */
+        key_words(x->items[1], &value, &of);
+        for (size_t i = 0; i < of.n; i++)
+            n += of.d[i] == '_';
+        tr_sb_printf(to, "_o%u_n%u", lies[0], n);
+        tr_sb_write(to, of.d, of.n);
+        tr_sb_fini(&of);
+        break;
+    }
+    default:
+        assert(x->kind == TR_TY_TUPLE && "what else may be a key");
+        for (uint32_t i = 0; i < x->n; i++)
+            key_words(x->items[i], &lies, to);
+    }
+}
+
+void tr_ty_key_words(const tr_ty *key, tr_sb *to) {
+    tr_arena scratch;
+    tr_arena_init(&scratch, NULL);
+    uint32_t *lies = TR_NEW_N(&scratch, uint32_t, tr_ty_nparts(key) + 1u);
+    const uint32_t *at = lies;
+    tr_ty_lies(key, lies, NULL);
+    if (tr_ty_key_class(key) == TR_KEYS_ANY)
+        key_words(key, &at, to);
+    tr_arena_fini(&scratch);
+}

@@ -370,12 +370,18 @@ const tr_ty *tr_ty_none(tr_tytab *t) {
     return t->none;
 }
 
+const tr_ty *tr_ty_bytes(tr_tytab *t) {
+    return tr_ty_of(t, TR_TY_BYTES, 0, 1, (const tr_ty *const[]){tr_ty_string(t)});
+}
+
 const tr_ty *tr_ty_string(tr_tytab *t) {
     return tr_ty_of(t, TR_TY_STRING, 0, 0, NULL);
 }
 
 const tr_ty *tr_ty_named(tr_tytab *t, tr_tyk kind) {
-    return kind == TR_TY_STRING ? tr_ty_string(t) : tr_ty_scalar(t, kind);
+    return kind == TR_TY_STRING  ? tr_ty_string(t)
+           : kind == TR_TY_BYTES ? tr_ty_bytes(t)
+                                 : tr_ty_scalar(t, kind);
 }
 
 static const tr_ty *with_items(tr_tytab *t, tr_ty key, uint32_t n, const tr_ty *const *items) {
@@ -447,7 +453,10 @@ static bool can_be_held(const tr_ty *t) {
         return !tr_ty_is_list(t);
     case TR_TY_ARRAY:
     case TR_TY_LIST:
+    case TR_TY_SET:
+    case TR_TY_DICT:
     case TR_TY_STRING:
+    case TR_TY_BYTES:
     case TR_TY_RECORDS:
     case TR_TY_RECORD:
     case TR_TY_RANGE:
@@ -460,6 +469,7 @@ static bool can_be_held(const tr_ty *t) {
     case TR_TY_FILTER:
     case TR_TY_GENEXPR:
     case TR_TY_ITERATOR:
+    case TR_TY_DRAWN:
     case TR_TY_LIT:
     case TR_TY_CLOSURE:
     case TR_TY_ONEOF:

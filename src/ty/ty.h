@@ -70,6 +70,20 @@ enum { TR_TUPLE_LIST = 1 };
 #define TR_SERIAL_DICT (UINT32_MAX - 1)
 /* Lists and sets: what the items are says a cell; there are none, ever. */
 enum { TR_LIST_CELL = 1, TR_LIST_NOTHING };
+/* Classes of dicts, of which those from TR_FACE_MADE on make a value for a key that is not there. */
+typedef enum tr_face {
+    TR_FACE_COUNTER,
+    TR_FACE_ORDERED,
+    TR_FACE_PLAIN, /* a defaultdict without a factory */
+    TR_FACE_MADE,  /* by a function, the second item */
+    TR_FACE_INT,
+    TR_FACE_FLOAT,
+    TR_FACE_BOOL,
+    TR_FACE_STR,
+    TR_FACE_LIST,
+    TR_FACE_DICT,
+    TR_FACE_SET
+} tr_face;
 enum { TR_VIEW_VALUES = 1, TR_VIEW_ITEMS }; /* of a dict: else its keys */
 enum { TR_FLAT_CELLS = 1 };                 /* its items are arrays without axes */
 enum { TR_ZIP_WALK = 1 };                   /* begins anew for whoever asks, as what it is made of does */
@@ -112,6 +126,7 @@ const tr_ty *tr_ty_scalar(tr_tytab *t, tr_tyk kind);
 const tr_ty *tr_ty_weak(tr_tytab *t, tr_tyk kind); /* I64, F64 or C128 */
 const tr_ty *tr_ty_none(tr_tytab *t);
 const tr_ty *tr_ty_string(tr_tytab *t);
+const tr_ty *tr_ty_bytes(tr_tytab *t);
 /* A string, known when compiling, in pieces or made. */
 bool tr_ty_is_text(const tr_ty *t);
 /* The type of a result outside of compiled code: strings, in tuples too, are no constants there. */
@@ -124,8 +139,8 @@ const tr_ty *tr_ty_like(tr_tytab *t, const tr_ty *a, const tr_ty *const *items);
 const tr_ty *tr_ty_tuple(tr_tytab *t, uint32_t n, const tr_ty *const *items);
 const tr_ty *tr_ty_named_tuple(tr_tytab *t, const char *name, uint32_t serial, uint32_t n,
                                const tr_ty *const *items, const char *const *fields);
-/* What Python is given of a type: strings for their constants, and for names with values (KEYED, whose names are
- * a compilation's own) the values with the keys of the dict that they become. */
+/* What Python is given of a type: strings for their constants, and for names with values (KEYED, whose names
+ * are a compilation's own) the values with the keys of the dict that they become. */
 const tr_ty *tr_ty_for_python(tr_tytab *t, const tr_ty *a);
 bool tr_ty_is_dict_record(const tr_ty *t);
 /* Both name one class, whatever their items are. */
@@ -171,9 +186,8 @@ unsigned tr_ty_unit(const tr_ty *array);
 const tr_ty *tr_ty_list_of(tr_tytab *t, const tr_ty *item); /* NULL: of none, into which nothing comes */
 const tr_ty *tr_ty_new_cell(tr_tytab *t);                   /* a list of a new cell */
 /* Sets, and so the keys of dicts, have cells as lists do, and what is said of lists here is said of them,
- * too. A set of what a list of this type holds; what a key is taken as, whose class the runtime has: integers
- * but uint64 are int64, floats float64, complex numbers complex128; of two such integers a tuple. NULL:
- * none. */
+ * too. A set of what a list of this type holds; what a key is taken as: integers but uint64 are int64, floats
+ * float64, complex numbers complex128, in tuples too. NULL: none. */
 const tr_ty *tr_ty_set_like(tr_tytab *t, const tr_ty *list);
 const tr_ty *tr_ty_as_key(tr_tytab *t, const tr_ty *x);
 const tr_ty *tr_ty_dict_of(tr_tytab *t, const tr_ty *keys, const tr_ty *values); /* a set, a list */
@@ -193,6 +207,9 @@ typedef struct tr_clash {
     tr_clash_why why;
 } tr_clash;
 bool tr_ty_list_clash(const tr_tytab *t, const tr_ty *list, tr_clash *out);
+/* The list is in x, at any depth. */
+bool tr_ty_holds_cell(const tr_tytab *t, const tr_ty *x, const tr_ty *list);
+bool tr_ty_same_cell(const tr_tytab *t, const tr_ty *a, const tr_ty *b); /* one list has both types */
 uint32_t tr_ty_cell_changes(const tr_tytab *t);          /* how often the content of a cell has grown */
 bool tr_ty_has_lists(const tr_ty *t);                    /* in it, of a cell or not */
 const tr_ty *tr_ty_closed(tr_tytab *t, const tr_ty *ty); /* with what each list's items are now, for cells */
@@ -424,6 +441,19 @@ const tr_ty *tr_ty_slot(tr_tytab *t, const tr_ty *of); /* one item of that type,
 const tr_ty *tr_ty_as_elem(tr_tytab *t, const tr_ty *of);
 /* Values of it may be items of a container. */
 bool tr_ty_may_lie(const tr_ty *t);
+/* Which of the runtime's classes of keys one is of, and of the last one the words by which the shape of such
+ * keys names what is compared (rt/layout.h: tr_keypart). */
+typedef enum tr_keyclass {
+    TR_KEYS_BOOL,
+    TR_KEYS_I64,
+    TR_KEYS_F64,
+    TR_KEYS_C128,
+    TR_KEYS_2I64,
+    TR_KEYS_STRING,
+    TR_KEYS_ANY
+} tr_keyclass;
+tr_keyclass tr_ty_key_class(const tr_ty *key);
+void tr_ty_key_words(const tr_ty *key, tr_sb *to);
 bool tr_ty_may_be_item(const tr_ty *t); /* so may users' values */
 /* Where each part of a value of type t lies in a slot, or in an array's item that is a number; bytes of it
  * all. `at` may be NULL. */

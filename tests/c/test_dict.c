@@ -135,6 +135,40 @@ static int64_t number_str(const void *keys, int64_t e) {
     return k;
 }
 
+/* None or a number, and a string: what stands for the number where there is None is nothing that counts. */
+typedef struct mixed {
+    uint8_t given;
+    int64_t number;
+    tr_str text;
+} mixed;
+static mixed mixed_of(int64_t k) {
+    mixed m;
+    memset(&m, 0, sizeof m);
+    m.given = k % 3 != 0;
+    m.number = m.given ? k / 2 : below(100);
+    m.text = text_of(k);
+    m.text.owner = owner;
+    return m;
+}
+static int64_t find_any(const void *t, int64_t k) {
+    mixed m = mixed_of(k);
+    return tr_rt_dict_find_any(t, &m);
+}
+static int64_t enter_any(void *t, int64_t k, void *v) {
+    mixed m = mixed_of(k);
+    return tr_rt_dict_enter_any(t, &m, v);
+}
+static int64_t number_any(const void *keys, int64_t e) {
+    return number_str(&((const mixed *)keys)[e].text, 0);
+}
+
+static const uint32_t mixed_at = offsetof(mixed, text);
+static const tr_keypart mixed_parts[] = {
+    {TR_KEYPART_GIVEN, offsetof(mixed, given)},
+    {TR_KEYPART_VALUE, 1},
+    {TR_KEYPART_WORD, offsetof(mixed, number)},
+    {TR_KEYPART_STRING, offsetof(mixed, text)},
+};
 static const tr_shape words = {.size = 8};
 static const uint32_t owner_at = 0;
 static const class classes[] = {
@@ -150,6 +184,13 @@ static const class classes[] = {
      enter_str,
      tr_rt_dict_leave_str,
      number_str},
+    {"any",
+     NUMBERS,
+     {.size = sizeof(mixed), .n = 1, .at = &mixed_at, .nparts = 4, .parts = mixed_parts},
+     find_any,
+     enter_any,
+     tr_rt_dict_leave_any,
+     number_any},
 };
 
 /* --- the model: what there is for each number, and when it came --- */

@@ -611,7 +611,7 @@ static void test_list(void) {
  * stays. */
 static void test_held(void) {
     static const uint32_t at[2] = {0, 8};
-    static const tr_shape pair = {16, 2, at};
+    static const tr_shape pair = {.size = 16, .n = 2, .at = at};
     tr_frame f;
     tr_rt_frame_init(&f, NULL);
     tr_mem *kept = tr_rt_alloc(&f, 8), *last = tr_rt_list_new(&f, 1, &pair);

@@ -90,6 +90,29 @@ static void check_made(tr_frame *f, const tr_str *a, const tr_str *b, int round)
         tr_rt_free(f, r.owner);
 }
 
+/* s += b: what was there stays, whoever else adds to it; nothing is left but the last one's memory. */
+static void check_growing(tr_frame *f, const tr_str *a, const tr_str *b, int round) {
+    tr_str s = {NULL, "", TR_STR_ASCII}, r, other;
+    int64_t n = 0;
+    for (int i = 0; i < 40; n = tr_str_len(&r), s = r, i++) {
+        const tr_str *more = i % 8 ? b : a;
+        int64_t m = tr_str_len(more);
+        tr_rt_str_concat(f, s.owner, s.data, s.bits, more->owner, more->data, more->bits, &r);
+        tr_rt_str_concat(f, s.owner, s.data, s.bits, b->owner, b->data, b->bits, &other);
+        if (tr_str_len(&r) != n + m || !is_at(&r, 0, &s) || !is_at(&r, n, more) || !is_at(&other, 0, &s) ||
+            !is_at(&other, n, b))
+            fail("a string that grows", round);
+        tr_mem *held[2] = {other.owner, s.owner};
+        for (int k = 0; k < 2; k++)
+            if (held[k] && --held[k]->refs == 0)
+                tr_rt_free(f, held[k]);
+    }
+    if (s.owner && ((tr_mem *)s.owner)->refs != 1)
+        fail("references to a string that grew", round);
+    if (s.owner)
+        tr_rt_free(f, s.owner);
+}
+
 static void check_order(const tr_str *a, const tr_str *b, int round) {
     int64_t n = tr_str_len(a), m = tr_str_len(b), i = 0;
     while (i < n && i < m && tr_str_at(a, i) == tr_str_at(b, i))
@@ -159,6 +182,7 @@ int main(void) {
                b = drawn((char *)room[1], next(3), next(4), wide);
         check_search(&a, &b, r);
         check_made(&f, &a, &b, r);
+        check_growing(&f, &a, &b, r);
         check_order(&a, &b, r);
         tr_str c = drawn((char *)room[2], next(3), tr_str_len(&a), false);
         check_order(&a, &c, r);

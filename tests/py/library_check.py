@@ -81,7 +81,7 @@ def same(got: Any, want: Any, about: str, rtol: float = 0.0, atol: float = 0.0) 
             )
         return
     if isinstance(want, (tuple, list)):
-        assert isinstance(got, tuple) and len(got) == len(want), (about, got, want)
+        assert isinstance(got, (tuple, type(want))) and len(got) == len(want), (about, got, want)
         for g, w in zip(got, want, strict=True):
             same(g, w, about, rtol, atol)
         return

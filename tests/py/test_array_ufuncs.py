@@ -406,6 +406,22 @@ def test_round(a, d):
     agree("a.round()", a)
 
 
+def test_round_into_integers():
+    """What NumPy's rule for outputs forbids, and programs written for Numba do."""
+
+    @njit
+    def rounded(x, out):
+        return np.around(x, 0, out)
+
+    x = np.array([1.5, 2.5, -3.7])
+    out = np.zeros(3, np.int64)
+    assert rounded(x, out) is out and out.tolist() == [2, 2, -4]
+    with pytest.raises(ValueError, match="could not broadcast"):
+        rounded(x, np.zeros(2, np.int64))
+    with pytest.raises(TreadleError, match="cannot convert complex"):
+        rounded(x + 1j, out)
+
+
 @given(x=st.integers(0, 2**64 - 1), d=st.integers(-21, 1))
 def test_round_of_integers_is_exact(x, d):
     """NumPy rounds them as floats. What does not fit wraps, as it does there for narrow integers."""

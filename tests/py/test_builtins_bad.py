@@ -3,6 +3,7 @@ result or a clear error, never a crash, never an error that blames the compiler.
 
 from __future__ import annotations
 
+import collections
 import importlib
 import re
 from pathlib import Path
@@ -24,17 +25,22 @@ VALUES = {
 }  # fmt: skip
 SELVES = {"array": ["vector", "matrix", "point", "complex", "flags", "empty"], "number": ["1", "2.5", "True", "1j", "big"],
           "tuple": ["()", "(1, 2.0)", "nested"], "range": ["range(3)"], "slice": ["slice(1)"], "dtype": ["np.float32"],
-          "str": ["'text'"], "object": ["len"], "dim3": ["cuda.threadIdx", "cuda.gridDim"], "gridgroup": ["cuda.cg.this_grid()"],
+          "str": ["'text'"], "bytes": ["b'ab'"], "object": ["len"], "dim3": ["cuda.threadIdx", "cuda.gridDim"], "gridgroup": ["cuda.cg.this_grid()"],
           "ufunc": ["np.add", "np.sin", "np.less"], "flags": ["vector.flags", "matrix.T.flags"], "iinfo": ["np.iinfo(np.int8)"], "manager": ["np.errstate()"], "finfo": ["np.finfo(np.float32)"],
           "set": ["{1, 2}", "{0.5, 2.5}"], "Dict": ["{1: 2}", "{0.5: True, 2.5: False}"],
-          "list": ["[1, 2]", "[0.5 for _ in range(3)]"], "dict": ["{'a': 1, 'b': 2.5}"], "partial": ["functools.partial(np.maximum, 2)"], "typed list": ["List"]}  # fmt: skip
+          "dict class": ["dict"], "deque": ["deque([1, 2])", "deque([0.5], 3)"], "Counter": ["Counter([1, 1])"],
+          "OrderedDict": ["OrderedDict({1: 2})"], "defaultdict": ["defaultdict(int)"], "frozenset": ["frozenset({1})"],
+          "list": ["[1, 2]", "[0.5 for _ in range(3)]"], "dict": ["{'a': 1, 'b': 2.5}"], "partial": ["functools.partial(np.maximum, 2)"], "typed list": ["List"], "typed dict": ["Dict"], "typed set": ["Set"]}  # fmt: skip
 FROZEN = {
     "np": np,
     "cuda": cuda,
     **{k: v for k, v in VALUES.items() if k.isidentifier()},
     "List": importlib.import_module("treadle.typed").List,
+    "Dict": importlib.import_module("treadle.typed").Dict,
+    "Set": importlib.import_module("treadle.typed").Set,
     "math": importlib.import_module("math"),
     "functools": importlib.import_module("functools"),
+    **{k: getattr(collections, k) for k in ("Counter", "OrderedDict", "defaultdict", "deque")},
 }
 
 

@@ -165,7 +165,9 @@ def test_extremes_of_ints(name, x, y):
 def test_extremes_of_arrays(name, v):
     a = np.array(v, dtype=np.float64)
     if not v:
-        with pytest.raises(ValueError, match=f"{name}\\(\\) (arg is an empty sequence|iterable argument is empty)"):
+        with pytest.raises(
+            ValueError, match=f"{name}\\(\\) (arg is an empty sequence|iterable argument is empty)"
+        ):
             run(f"{name}(a)", a)
     else:
         close(run(f"{name}(a)", a), float(plain(f"{name}(a)", a)))

@@ -348,3 +348,20 @@ def test_none_is_told_at_run_time():
     assert caller(2) == 2.0
     with pytest.raises(TypeError):
         caller(-2)
+
+
+def test_what_is_always_inlined_has_its_callers_types():
+    """As in Numba, where it is part of its caller before types are known; from Python it keeps to its signatures."""
+
+    @njit("float64(float64[:], int64)", inline="always")
+    def item(a, k):
+        return a[k]
+
+    @njit
+    def second(a):
+        return item(a, 1)
+
+    assert second(np.arange(3.0)) == 1.0 and isinstance(second(np.arange(3)), int)
+    assert second(np.arange(3, dtype=np.float32)) == np.float32(1)
+    with pytest.raises(TypeError, match="has no signature for arguments of types"):
+        item(np.arange(3), 1)

@@ -119,7 +119,7 @@ def test_install_only_once():
     try:
         install()
         install()
-        assert len(sys.meta_path) == len(before) + 1
+        assert len(sys.meta_path) == len(before) + 2  # in front: numba; behind what is installed: llvmlite
     finally:
         sys.meta_path[:] = before
     assert main(["--help"]) == 0
@@ -159,7 +159,6 @@ def test_stencils(tmp_path):
             "write the call out",
         ),
         ("for i in cuda.open_ipc_array(): pass", "numba.cuda.open_ipc_array"),
-        ("from numba.typed import Dict; Dict()", "numba.typed.Dict"),
         (
             "import numba.cuda.random as r; r.rotl(1, 2)",
             "numba.cuda.random.rotl",
@@ -200,7 +199,7 @@ from numba.core.registry import CPUDispatcher
 from numba.errors import TypingError, UnsupportedError
 from numba.extending import overload, register_jitable, get_cython_function_address
 
-@njit([float64(float64[:]), types.DictType(float64, float64)(float64)])
+@njit([float64(float64[:]), types.EphemeralPointer(float64)(float64)])
 def tidy(x):
     return frozenset((x,))
 
@@ -250,7 +249,7 @@ def test_what_cannot_be_compiled_fails_when_it_is_called(tmp_path):
     # A library compiles much that a program does not use.
     out = ok(run("run", script(tmp_path, DECORATED))).splitlines()
     assert len(out) == 7 and sum("Treadle does not" in line for line in out) == 7
-    assert "types.DictType" in out[0] and "frozenset" in out[1] and "frozenset" in out[3]
+    assert "types.EphemeralPointer" in out[0] and "frozenset" in out[1] and "frozenset" in out[3]
     assert "frozenset" in out[4] and "solve(), which numba.extending.overload redefines" in out[5]
 
 
@@ -614,7 +613,7 @@ from numba.np.ufunc import parallel
 from numba.experimental import structref
 import numba.core.ir_utils, numba.parfors.parfor
 assert hasattr(numba, "typed") and hasattr(numba.core, "ir") and hasattr(numba, "literal_unroll") and hasattr(numba, "pndindex")
-for lacking in (Dict, numba.pndindex, ir.Assign, parallel.build_gufunc_wrapper):
+for lacking in (numba.pndindex, ir.Assign, parallel.build_gufunc_wrapper):
     try:
         lacking(1)
     except Exception as e:
@@ -768,3 +767,115 @@ def test_a_kernel_without_a_configuration_that_asks_for_no_place(tmp_path):
     script.write_text(ALONE)
     r = subprocess.run([sys.executable, "-m", "treadle", "run", str(script)], capture_output=True, text=True)
     assert r.returncode == 0, r.stderr
+
+
+LLVMLITE = """
+import llvmlite.binding
+import llvmlite.ir as ir
+import numba
+
+assert llvmlite.ir is ir and callable(ir.IntType)
+
+@numba.extending.intrinsic
+def bits(context, x):
+    def body(context, builder, signature, args):
+        return builder.ctpop(args[0])
+    return x(x), body
+
+@numba.njit
+def f(x):
+    return x + 1
+
+@numba.njit
+def g(x):
+    return bits(x)
+
+print(f(3))
+for fails in (lambda: ir.IntType(8), lambda: g(3)):
+    try:
+        fails()
+    except Exception as e:
+        print(type(e).__name__, str(e).splitlines()[0])
+"""
+
+
+def test_llvmlite_has_a_stand_in_where_there_is_none(tmp_path):
+    out = ok(run("run", script(tmp_path, LLVMLITE))).splitlines()
+    assert out == [
+        "4",
+        "UnsupportedError Treadle does not have llvmlite.ir.IntType",
+        "UnsupportedError Treadle does not compile calls of numba.extending.intrinsic, which decorates bits",
+    ]
+
+
+def test_an_llvmlite_that_is_there_is_taken(tmp_path):
+    (tmp_path / "llvmlite").mkdir()
+    (tmp_path / "llvmlite" / "__init__.py").write_text("here = 5")
+    text = "import numba, llvmlite, subprocess, sys\nprint(llvmlite.here)\n"
+    text += "print(subprocess.check_output([sys.executable, '-c', 'import llvmlite; print(llvmlite.here)'], text=True))"
+    out = ok(
+        run(
+            "run",
+            script(tmp_path, text),
+            env={"PYTHONPATH": f"{os.environ.get('PYTHONPATH', '')}:{tmp_path}"},
+        )
+    )
+    assert out.split() == ["5", "5"]
+
+
+STRUCTREF = """
+import numba
+from numba.experimental import structref
+
+@structref.register
+class PairType(numba.types.StructRef):
+    pass
+
+class Pair(structref.StructRefProxy):
+    def __new__(cls, a, b):
+        return structref.StructRefProxy.__new__(cls, a, b)
+
+structref.define_proxy(Pair, PairType, ["a", "b"])
+structref.define_boxing(PairType, Pair)
+print(numba.njit(lambda x: x + 1)(3))
+try:
+    Pair(1, 2)
+except Exception as e:
+    print(type(e).__name__, e)
+"""
+
+
+def test_a_module_that_declares_structrefs_is_imported(tmp_path):
+    out = ok(run("run", script(tmp_path, STRUCTREF))).splitlines()
+    assert out == ["4", "UnsupportedError Treadle does not have numba.experimental.structref"]
+
+
+def test_typed_containers(tmp_path):
+    program = """
+import numba
+import numpy as np
+from numba import njit, types
+from numba.core import types as core
+from numba.typed import Dict, List, Set
+
+floats = types.ListType(types.float64)
+d = Dict.empty(key_type=types.unicode_type, value_type=floats)
+
+@njit([types.void(types.DictType(types.unicode_type, floats), types.unicode_type)])
+def note(d, name):
+    if name not in d:
+        d[name] = List.empty_list(types.float64)
+    d[name].append(len(name))
+
+for name in "a bb a".split():
+    note(d, name)
+assert d == {"a": [1, 1], "bb": [2]} and isinstance(d, numba.typed.Dict) and not isinstance({}, Dict)
+assert types.DictType(types.int32, types.float64) == core.DictType(types.int64, types.float64)
+t = numba.typeof(d)
+assert isinstance(t, types.DictType) and not isinstance(t, types.ListType) and Set([1]) == {1}
+assert isinstance(types.Set(types.int64), types.Set) and types.Set(types.int64) == numba.typeof({1})
+print(d)
+"""
+    assert ok(run("run", script(tmp_path, program))) == (
+        "{'a': ListType[float64]([1.0, 1.0]), 'bb': ListType[float64]([2.0])}\n"
+    )

@@ -546,7 +546,65 @@ def test_wrong(code):
         method(code)("a")
 
 
-@pytest.mark.parametrize("code", ["s.encode()", "s % 1", "s.format(1)", "s.translate(s)"])
+@pytest.mark.parametrize(
+    "code", ["s.encode('cp1252')", "s.upper() % 1", "s.upper().format(1)", "s.translate(s)"]
+)
 def test_left_out(code):
     with pytest.raises(UnsupportedError):
         method(code)("a")
+
+
+# --- what grows in place ---
+
+
+@njit
+def grown(parts, start):
+    """Each string that was made on the way stays what it was."""
+    s, on_the_way, branches = start, [start], [start]
+    for p in parts:
+        s += p
+        on_the_way.append(s)
+        branches.append(on_the_way[len(on_the_way) // 2] + p)
+        branches.append(s[3:] + p)
+    return s, on_the_way, branches
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    parts=st.lists(FEW, min_size=1, max_size=40),
+    start=st.sampled_from(["", "a" * 70, "é" * 300, "β" * 64, "😀" * 64]),
+)
+def test_growing(parts, start):
+    agree(grown, parts, start)
+
+
+@njit(parallel=True)
+def branched(n):
+    s = "x" * 100
+    for i in range(20):
+        s += "y"
+    out = np.zeros(n, np.int64)
+    for i in prange(n):
+        t = s + "abc"[i % 3]
+        t += "z"
+        out[i] = len(t) * (1 if t == s + "abc"[i % 3] + "z" else -1)
+    return out, s
+
+
+def test_growing_on_all_cores():
+    for _ in range(20):
+        out, s = branched(500)
+        assert (out == 122).all() and s == "x" * 100 + "y" * 20
+
+
+@njit
+def grown_by_one(n):
+    s = ""
+    for i in range(n):
+        s += "c"
+    return len(s)
+
+
+def test_growing_is_linear():
+    """A million at once: copied each time it would be half a terabyte."""
+    assert grown_by_one(1_000_000) == 1_000_000

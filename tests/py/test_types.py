@@ -44,6 +44,7 @@ ALIASES = {
     "complex128": "c16",
     "none": "void",
     "str": "unicode_type",
+    "bytes": "",
 }
 
 
@@ -54,7 +55,7 @@ def test_aliases_are_the_same_objects(name):
         assert types.as_type(alias) is getattr(types, name)
         assert (
             types.signature(f"void({alias}[:])")
-            if name not in ("none", "str")
+            if name not in ("none", "str", "bytes")
             else types.signature(f"{alias}()")
         )
 
@@ -64,9 +65,12 @@ def test_no_name_is_left_out():
     functions = {
         "Array",
         "CPointer",
+        "DictType",
         "List",
         "ListType",
         "NamedTuple",
+        "Set",
+        "SetType",
         "Signature",
         "Tuple",
         "Type",

@@ -6,12 +6,13 @@ import cmath  # noqa: F401 - texts of rows name it
 import math  # noqa: F401
 import numbers  # noqa: F401
 import random  # noqa: F401
+from collections import Counter, OrderedDict, defaultdict, deque
 
 import numpy as np
 import treadle
 from numpy.exceptions import AxisError  # noqa: F401 - texts of rows name it
 from treadle import types
-from treadle._core import TypedList
+from treadle._core import TypedDict, TypedList, TypedSet
 from ways_rows import Point, feature, floats, group, ints, matrix, text_feature  # noqa: F401 - texts of rows name it
 
 MATH_1 = "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan atan sinh cosh tanh asinh erf erfc gamma lgamma cbrt fabs floor ceil trunc degrees radians isnan isinf isfinite ulp".split()  # fmt: skip
@@ -283,10 +284,28 @@ group(
         "s.isalnum()", "s.islower()", "s.isupper()", "s.istitle()", "s.isspace()", "s.isprintable()", "s.isascii()",
         "s.isidentifier()", "s[1]", "s[-2:]", "s[::-2]", "s[n:]", "len(s)", "s + t", "s * n", "t in s", "s == t", "s < t",
         "ord(s[0])", "chr(n + 230)", "int(str(n) + '7')", "float(str(n) + '.5')", "f'{n:03d}{s!r}{t:>4}'", "s and t", "not t",
-        "t if n > 1 else 'none'", "(t, n) == (s, n)",
+        "t if n > 1 else 'none'", "(t, n) == (s, n)", "f'{n:{n + 4}}{s:>{n + 9}}'", "'{:>{}}{k!r}'.format(n, n + 2, k=s)",
+        "'%5d %-4s %r %*.1f' % (n, s, t, n + 6, n / 3)", "s.encode()", "s.encode('ascii', 'replace')",
     ],
     ("Abc é\tab", "ab", 3),
     ("x\U0001f600 \u03a3\u03a3ab ", "", 0),
+)  # fmt: skip
+
+
+group(
+    "bytes",
+    "s, t, n",
+    [
+        "s.upper()", "s.lower()", "s.title()", "s.capitalize()", "s.swapcase()", "s.strip()", "s.lstrip()", "s.rstrip(t)",
+        "s.find(t)", "s.rfind(t, 1)", "s.count(97)", "s.index(s[2])", "s.rindex(s[2:3], 0)", "s.startswith(t)",
+        "s.endswith((t, b'x'))", "s.removeprefix(t)", "s.removesuffix(t)", "s.partition(b'b')", "s.rpartition(b'b')",
+        "s.replace(t, b'<>')", "s.ljust(12)", "s.rjust(12, b'*')", "s.center(13)", "s.zfill(9)", "s.expandtabs(4)",
+        "s.isalpha()", "s.isdigit()", "s.isalnum()", "s.islower()", "s.isupper()", "s.istitle()", "s.isspace()", "s.isascii()",
+        "s.hex()", "s.decode('latin-1')", "s.decode(errors='replace')", "s[1]", "s[-2:]", "s[::-2]", "s[n:]", "len(s)", "s + t",
+        "s * n", "t in s", "97 in s", "s == t", "s < t", "bytes(n) + bytes(s)", "f'{s}'", "sum(s)", "s or t", "not t", "b'a\\0' + s",
+    ],
+    (b"Abc \xe9\tab", b"ab", 3),
+    (b"x\0\xff ab", b"", 0),
 )  # fmt: skip
 
 
@@ -346,6 +365,31 @@ def typed_lists(n):
         m.append(i)
     k.extend(l)
     return sum(l), sum(m, 0.0), k[-1], len(k), isinstance(l, TypedList), isinstance(n, TypedList)
+
+
+@feature((5,), (0,))
+def typed_tables(n):
+    d, e, s, t = (
+        TypedDict(),
+        TypedDict.empty(types.int64, types.float64),
+        TypedSet(),
+        TypedSet.empty(types.int64),
+    )
+    for i in range(n):
+        d[i] = i
+        e[i % 3] = i
+        s.add(i % 2)
+        t.add(i)
+    return sum(d), sum(e.values(), 0.0), len(s), len(t)
+
+
+@feature((5,), (0,))
+def texts_of_containers(n):
+    l, d = [], {}
+    for i in range(n):
+        l.append((i, None))
+        d[i] = [i]
+    return len(str(l)) + len(f"{d}{[n]}"), str(l) == "[]", repr(d) == "{}"
 
 
 @feature(([3, 1, 2], [0.5]), ([1.5, 2.5], [1.5]), ([True], []))
@@ -450,3 +494,48 @@ def dicts_of_lists(n):
     for i in range(n):
         groups.setdefault(i % 3, []).append((i, str(i)))
     return groups, [len(v) for v in groups.values()], sorted(groups)
+
+
+@feature((5,), (0,))
+def keys_of_many_kinds(n):
+    d = {(0, "0", None): 1}
+    s = set()
+    for i in range(n):
+        k = (i % 2, str(i % 3), None if i % 2 else i)
+        d[k] = d.get(k, 0) + i
+        s.add((i * 0.5, (i % 2 == 0,)))
+    return len(d), sorted(d.values()), len(s), (0, "0", 0) in d, dict.fromkeys(range(n), 1.5)
+
+
+@feature((5,), (0,))
+def classes_of_collections(n):
+    places = defaultdict(list)
+    counts = Counter()
+    ordered = OrderedDict()
+    for i in range(n):
+        places[i % 3].append(i)
+        counts.update([i % 2, i % 3])
+        ordered[i] = str(i)
+    counts.subtract((0, 0))
+    if n > 2:
+        ordered.move_to_end(1)
+    first = ordered.popitem(last=False) if ordered else (-1, "")
+    few = frozenset(counts) | {7}
+    both = few.intersection([7, 1]), few.difference([7]), few.symmetric_difference([8]), few.union([9]).copy()
+    more = counts + counts.copy()
+    return places.copy(), counts.total(), counts.most_common(1), list(more.elements()), ordered, first, both
+
+
+@feature((6,), (0,))
+def queues(n):
+    q = deque([n], maxlen=4)
+    r = deque()
+    for i in range(n):
+        q.append(i)
+        r.appendleft(str(i))
+    r.extend(["a", "b"])
+    r.extendleft(["c"])
+    r.rotate(1)
+    first, last, e = r.popleft(), r.pop(), q.copy()
+    q.clear()
+    return first, last, e, len(q), r, e.maxlen == 4

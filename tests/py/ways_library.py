@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import bisect
 import heapq
+import itertools
+import operator
 import time  # noqa: F401 - texts of rows name it
 
 import numpy as np
@@ -448,6 +450,59 @@ def library_heaps(n):
     heapq.heapify(h)
     heapq.heappush(h, 3)
     return heapq.heapreplace(h, 4), heapq.heappushpop(h, 5), heapq.heappop(h), h
+
+
+@feature(lambda: (ints(),))
+def library_heaps_of_all(n):
+    few, many = heapq.nsmallest(2, n), heapq.nlargest(3, n)
+    return few[0], many[0], sum([x for x in heapq.merge(few, [1, 9])])
+
+
+@feature(lambda: (floats(), 3))
+def library_iterators(a, n):
+    s = 0.0
+    for i, x in zip(itertools.count(1), itertools.accumulate(a)):
+        s += i * x
+    for x, y in itertools.pairwise(itertools.chain(a, a)):
+        s += x * y
+    for x in itertools.chain.from_iterable([[1.0, 2.0], [3.0]]):
+        s += x
+    for x in itertools.islice(itertools.cycle(a), 1, 9, n):
+        s -= x
+    for x in itertools.takewhile(lambda x: x < 2, itertools.dropwhile(lambda x: x < 0, a)):
+        s += x
+    for x in itertools.filterfalse(lambda x: x > 0, itertools.compress(a, itertools.repeat(True))):
+        s += x
+    for x, y in itertools.zip_longest(a, range(n), fillvalue=0.5):
+        s += x * y
+    for k, g in itertools.groupby(range(n + 2), lambda i: i // 2):
+        for i in g:
+            s += k * i
+    both = itertools.tee(range(n))
+    return s, sum(itertools.starmap(lambda x, y: x - y, zip(both[0], both[1])))
+
+
+@feature(lambda: (5,))
+def library_arrangements_of_items(n):
+    s = 0
+    for x, y in itertools.product(range(n), range(2)):
+        s += 3 * x + y
+    for x, y, z in itertools.combinations(range(n), 3):
+        s += x * y - z
+    for x, y in itertools.combinations_with_replacement(range(n), 2):
+        s += x * 7 - y
+    for x, y in itertools.permutations(range(n), 2):
+        s += x - 2 * y
+    return s
+
+
+@feature(lambda: (7,))
+def library_operators(n):
+    t = (n, 2.5, n + 1)
+    l = [n, 3, n]
+    operator.delitem(l, 1)
+    both = operator.itemgetter(0, 2)(t)
+    return both, operator.attrgetter("real")(n), operator.countOf(l, n), operator.indexOf(l, n)
 
 
 @feature(lambda: (np.sort(floats()), 1.5))

@@ -1,7 +1,7 @@
 """Read when Python starts in a process that a program under ``python -m treadle run`` begins: it puts the stand-ins for Numba there, too.
 
 `treadle.run` names this folder in ``PYTHONPATH``, so Python imports this module in place of another ``sitecustomize``, which it then
-finds and imports itself. Nothing of Treadle is loaded before the process imports ``numba`` or ``numbapro``. Any Python may get
+finds and imports itself. Nothing of Treadle is loaded before the process imports ``numba``, ``numbapro`` or ``llvmlite``. Any Python may get
 here: one that this Treadle was not built for is left alone.
 """
 
@@ -14,7 +14,7 @@ class _Finder:
 
     @staticmethod
     def find_spec(name, path=None, target=None):
-        if name.partition(".")[0] not in ("numba", "numbapro"):
+        if name.partition(".")[0] not in ("numba", "numbapro", "llvmlite"):
             return None
         _install()
         sys.meta_path[:] = [f for f in sys.meta_path if f is not _Finder]

@@ -28,7 +28,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     import numpy as np
 
@@ -41,6 +41,7 @@ __all__ = [
     "cells",
     "chained",
     "checked",
+    "drawn",
     "find",
     "folded",
     "given_by",
@@ -125,7 +126,14 @@ FAMILIES: dict[str, tuple[str, str]] = {
         "interp convolve correlate gradient ediff1d trapezoid trapz cross unwrap polyval",
     ),
     "statistics": ("numpy", "average cov corrcoef quantile percentile nanquantile nanpercentile nanmedian"),
-    "heaps": ("heapq", "heappush heappop heapreplace heappushpop heapify"),
+    "heaps": ("heapq", "heappush heappop heapreplace heappushpop heapify nsmallest nlargest merge"),
+    "iterators": (
+        "itertools",
+        "accumulate chain combinations combinations_with_replacement compress count cycle dropwhile filterfalse groupby "
+        "islice pairwise permutations product repeat starmap takewhile tee zip_longest",
+    ),
+    "iterators/chain": ("itertools.chain", "from_iterable"),
+    "operators": ("operator", "itemgetter attrgetter countOf indexOf delitem"),
     "bisections": ("bisect", "bisect_left bisect_right insort_left insort_right"),
     "primitives": (
         "treadle.parallel",
@@ -150,7 +158,7 @@ for _family, (_owner, _names) in FAMILIES.items():
     for _name in _names.split():
         NAMES[_name] = (*NAMES.get(_name, ()), (_owner, _family.partition("/")[0]))
 
-# Methods of arrays and Generators: the class, as builtins.def has it, and the module and function here, whose first
+# Methods of arrays, containers and Generators: the class, as builtins.def has it, and the module and function here, whose first
 # parameter is the object, and one of which at least is a `Constant`.
 METHODS: dict[str, tuple[str, str, str]] = {
     "choose": ("array", "choices", "of_array_choose"),
@@ -160,6 +168,11 @@ METHODS: dict[str, tuple[str, str, str]] = {
     "index": ("list", "lists", "of_list_index"),
     "remove": ("list", "lists", "of_list_remove"),
     "count": ("list", "lists", "of_list_count"),
+    "rotate": ("deque", "counting", "of_deque_rotate"),
+    "most_common": ("Counter", "counting", "of_counter_most_common"),
+    "elements": ("Counter", "counting", "of_counter_elements"),
+    "total": ("Counter", "counting", "of_counter_total"),
+    "move_to_end": ("OrderedDict", "counting", "of_ordered_move_to_end"),
     "multivariate_normal": ("Generator", "random", "of_generator_multivariate_normal"),
     "multivariate_hypergeometric": ("Generator", "random", "of_generator_multivariate_hypergeometric"),
 }
@@ -188,7 +201,7 @@ def method(name: str) -> tuple[str, FunctionType]:
     return cls, member(family, function)
 
 
-def find(o: object) -> tuple[FunctionType, bytes, bool] | None:
+def find(o: object) -> tuple[FunctionType, bytes, bool, tuple[str, ...], bool] | None:
     """Return what is compiled in place of a function of NumPy's.
 
     Parameters
@@ -198,22 +211,32 @@ def find(o: object) -> tuple[FunctionType, bytes, bool] | None:
 
     Returns
     -------
-    tuple of (function, bytes, bool) or None
-        The function, for each of its parameters whether it stays a constant, and whether it is subscripted; None if
-        `o` is nothing that stands here.
+    tuple of (function, bytes, bool, tuple of str, bool) or None
+        The function, for each of its parameters whether it stays a constant, whether it is subscripted, which
+        attributes it has, and whether it takes lists for arrays; None if `o` is nothing that stands here.
     """
     name = getattr(o, "__name__", None)
     if name is None:
         owner, names = FAMILIES["indexers"]
         name = next((n for n in names.split() if getattr(sys.modules[owner], n, None) is o), "")
     for owner, family in NAMES.get(name, ()):
-        if getattr(sys.modules.get(owner), name, None) is o and is_of(owner, o):
-            return with_constants(member(family, name), family == "indexers")
+        if stands_at(owner, name, o) and is_of(owner, o):
+            arrays = owner.partition(".")[0] in ("numpy", "treadle")
+            inside = FAMILIES.get(f"{family}/{name}", ("", ""))[1]
+            return with_constants(member(family, name), family == "indexers", tuple(inside.split()), arrays)
     if (getattr(o, "__module__", None) or "").startswith(
         f"{__name__}."
     ) and "Constant" in o.__annotations__.values():
         return with_constants(o)  # type: ignore[arg-type]
     return None
+
+
+def stands_at(owner: str, name: str, o: object) -> bool:
+    """Whether `o` is what a module, or a class of one, has under that name."""
+    module, _, cls = owner.partition(".")
+    if owner not in sys.modules and cls:  # a method of a class is another object each time
+        return getattr(getattr(sys.modules.get(module), cls, None), name, None) == o
+    return getattr(sys.modules.get(owner), name, None) is o
 
 
 def is_of(owner: str, o: object) -> bool:
@@ -224,12 +247,14 @@ def is_of(owner: str, o: object) -> bool:
     return home is None or first in ("numpy", "treadle", "builtins") or first.removeprefix("_") == owner
 
 
-def with_constants(fn: FunctionType, subscripted: bool = False) -> tuple[FunctionType, bytes, bool]:
-    """A function, for each of its parameters whether it stays a constant, and whether it is subscripted."""
+def with_constants(
+    fn: FunctionType, subscripted: bool = False, inside: tuple[str, ...] = (), arrays: bool = True
+) -> tuple[FunctionType, bytes, bool, tuple[str, ...], bool]:
+    """A function, for each of its parameters whether it stays a constant, whether it is subscripted, its attributes, whether it takes arrays."""
     code, notes = fn.__code__, fn.__annotations__
     # The tuple that an *args makes comes after all others.
     params = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4)]
-    return fn, bytes(notes.get(p) == "Constant" for p in params), subscripted
+    return fn, bytes(notes.get(p) == "Constant" for p in params), subscripted, inside, arrays
 
 
 def is_constant(x: object) -> bool:
@@ -352,6 +377,12 @@ def mapped(function: Any, *args: Any) -> Any:
     from numpy import vectorize
 
     return vectorize(function)(*args)
+
+
+def drawn(step: Callable[[], tuple[Any] | None], /) -> Iterator[Any]:
+    """Return an iterator over the items that calls of `step` give in tuples of one, until one gives None; in compiled code ``src/lib/kind_drawn.c``."""
+    for item in iter(step, None):
+        yield from item
 
 
 def together(*walks: Iterable[Any]) -> Iterable[Any]:

@@ -1,6 +1,6 @@
 """Arrays taken apart, put together, padded and counted through: numpy.split, pad, insert, indices and their like.
 
-Where NumPy returns a list of arrays these return a tuple. What is decided for each item of a tuple or for each axis is
+Where NumPy returns a list of arrays these return a tuple, or a list where only the running program knows how many. What is decided for each item of a tuple or for each axis is
 a function that calls itself with the rest, as compiled code knows a tuple's length and an array's rank by their types.
 """
 
@@ -16,32 +16,47 @@ from . import Constant, is_constant, refuse, separate
 
 
 def split(ary: Any, indices_or_sections: Constant, axis: Constant = 0) -> Any:
-    """Views of consecutive parts: a tuple, where NumPy has a list. A number of sections is a constant."""
+    """Views of consecutive parts: a tuple, where NumPy has a list, if their number is known; else a list, too."""
     return split_up(np.asarray(ary), indices_or_sections, axis, True)
 
 
 def array_split(ary: Any, indices_or_sections: Constant, axis: Constant = 0) -> Any:
     """Views of consecutive parts, the first ones longer by one where they cannot be equal: a tuple, where NumPy has a
-    list. A number of sections is a constant."""
+    list, if their number is known; else a list, too."""
     return split_up(np.asarray(ary), indices_or_sections, axis, False)
 
 
 def split_up(a: Any, at: Constant, axis: Constant, equal: Constant) -> Any:
     """Parts that begin at some places, or a number of them."""
     if isinstance(at, (tuple, list)):
-        return between(a, (0, *at, a.shape[axis]), axis)
+        if is_constant(len(at)):
+            return between(a, (0, *at, a.shape[axis]), axis)
+        return listed(a, at, axis)
+    if isinstance(at, np.ndarray):
+        return listed(a, at, axis)
     if not isinstance(at, (int, np.integer)):
-        refuse(
-            "where to split is an integer, the number of sections, or a tuple of the places where they begin"
-        )
-    elif not is_constant(at):
-        refuse("the number of sections must be a constant, as it is the number of results")
+        refuse("where to split is an integer, the number of sections, or the places where they begin")
     else:
-        if at <= 0:
-            raise ValueError("number sections must be larger than 0.")
+        if equal and at == 0:
+            raise ZeroDivisionError("integer modulo by zero")
         if equal and a.shape[axis] % at:
             raise ValueError("array split does not result in an equal division")
-        return sections(a, at, axis, 0)
+        if at <= 0:
+            raise ValueError("number sections must be larger than 0.")
+        if is_constant(at):
+            return sections(a, at, axis, 0)
+        size, longer = divmod(a.shape[axis], at)
+        return listed(a, [k * size + min(k, longer) for k in range(1, at)], axis)
+
+
+def listed(a: Any, places: Any, axis: Constant) -> Any:
+    """A list of the parts from each place to the next."""
+    parts, begin = [], 0
+    for place in places:
+        parts.append(part(a, begin, place, axis))
+        begin = place
+    parts.append(part(a, begin, a.shape[axis], axis))
+    return parts
 
 
 def between(a: Any, at: Any, axis: Constant) -> Any:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from treadle._library import Constant, drawn
+
 
 def heappush(heap: Any, item: Any, /) -> None:
     """Put an item into a heap."""
@@ -81,3 +83,52 @@ def sink(heap: Any, top: int) -> None:
         child = 2 * at + 1
     heap[at] = item
     rise(heap, top, at)
+
+
+def nsmallest(n: int, iterable: Any, key: Any = None) -> Any:
+    """The n smallest items, smallest first."""
+    return sorted(iterable, key=key)[: max(n, 0)]
+
+
+def nlargest(n: int, iterable: Any, key: Any = None) -> Any:
+    """The n largest items, largest first."""
+    return sorted(iterable, key=key, reverse=True)[: max(n, 0)]
+
+
+def merge(*iterables: Any, key: Any = None, reverse: Constant = False) -> Any:
+    """What sorted iterables give, sorted."""
+    if len(iterables) == 0:
+        return iter(())
+    if len(iterables) == 1:
+        return iter(iterables[0])
+    return two_merged(iter(iterables[0]), merge(*iterables[1:], key=key, reverse=reverse), key, reverse)
+
+
+def two_merged(first: Any, second: Any, key: Any, reverse: Constant) -> Any:
+    """What two sorted iterators give, sorted; of equal items the first's come first."""
+    a: Any = []
+    b: Any = []
+
+    def next_of_both() -> Any:
+        if len(a) == 0:
+            for x in first:
+                a.append(x)
+                break
+        if len(b) == 0:
+            for x in second:
+                b.append(x)
+                break
+        if len(a) == 0 and len(b) == 0:
+            return None
+        if len(b) == 0 or (len(a) > 0 and not comes_first(b[0], a[0], key, reverse)):
+            return (a.pop(),)
+        return (b.pop(),)
+
+    return drawn(next_of_both)
+
+
+def comes_first(x: Any, y: Any, key: Any, reverse: Constant) -> Any:
+    """Whether x stands before y, which it does not if they are equal."""
+    if key is None:
+        return y < x if reverse else x < y
+    return key(y) < key(x) if reverse else key(x) < key(y)

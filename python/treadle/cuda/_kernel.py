@@ -22,7 +22,9 @@ from .._core import (
     Launcher,
     Signature,
     Type,
+    TypedDict,
     TypedList,
+    TypedSet,
     _launch_hooks,
     _launcher,
     signature,
@@ -260,7 +262,14 @@ class Kernel(Configurable[P], Inspection):
             said = f"{self.__name__}(): argument {name!r} is"
             if isinstance(value, str):
                 raise TypeError(f"{said} a string; a kernel takes numbers, arrays and tuples of them")
-            if type(value) in (list, TypedList):  # which functions of the host take
+            if type(value) in (
+                list,
+                dict,
+                set,
+                TypedDict,
+                TypedList,
+                TypedSet,
+            ):  # which functions of the host take
                 text = f"a value of type {type(value).__name__} that kernels do not take"
                 raise TypeError(f"{said} {text}\n  help: pass a NumPy array (np.array(x)) or a tuple")
             try:

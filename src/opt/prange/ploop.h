@@ -178,6 +178,12 @@ bool tr_ploop_reduction(const tr_ploop *l, uint32_t index, tr_preduction *out);
  * (left: old is its first operand). */
 bool tr_reduction_of(const tr_ins *in, bool left, tr_redk *out);
 
+/* --- unbound.c --- */
+
+/* Has each iteration begin without the variables that have no value before the loop: true where one's was
+ * looked at. Blocks' params have changed then. */
+bool tr_ploop_unbound(tr_ploop *l);
+
 /* --- joins.c --- */
 
 /* Where a value that was read becomes one that is written. */

@@ -836,8 +836,11 @@ static bool turn_one_loop(tr_prog *p, tr_fn *f, tr_u32s *made) {
             continue;
         if (choose_before(&l))
             return true;
-        if (!collect_blocks(&l) || !check_generators(&l) || !check_lists(&l) || !check_memory(&l) ||
-            !turn_loop(&l))
+        if (!collect_blocks(&l))
+            return false;
+        if (tr_ploop_unbound(&l))
+            return true;
+        if (!check_generators(&l) || !check_lists(&l) || !check_memory(&l) || !turn_loop(&l))
             return false;
         tr_simplify_cfg(f);
         return true; /* blocks and values have moved: what is left is looked at anew */

@@ -1,0 +1,179 @@
+/* Methods of bytes, their encodings, bytes(). Methods that strings have, too, are theirs (lib/pystr.c), of
+ * the characters that bytes are; what is a letter or a blank is so in ASCII alone (rt/bytes.c). */
+#include <string.h>
+
+#include "lib/fam.h"
+#include "lib/families.h"
+#include "lib/kinds.h"
+#include "lib/priv.h"
+
+static bool is_bytes(tr_tv x) {
+    return x.ty && x.ty->kind == TR_TY_BYTES;
+}
+
+static tr_tv chars_of(tr_em *e, tr_tv x) {
+    return tr_em_item(e, x, 0);
+}
+
+static bool made(tr_em *e, bool ok, tr_tv s, tr_tv *out) {
+    if (ok)
+        *out = tr_lib_bytes_of(e, s);
+    return ok;
+}
+
+/* --- methods --- */
+
+static tr_tv back(tr_em *e, tr_tv r) {
+    if (r.ty->kind == TR_TY_STRING) {
+        made(e, true, r, &r);
+    } else if (r.ty->kind == TR_TY_TUPLE) {
+        tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, r.ty->n + 1u);
+        for (uint32_t i = 0; i < r.ty->n; i++)
+            it[i] = back(e, tr_em_item(e, r, i));
+        r = tr_em_tuple(e, r.ty->n, it);
+    }
+    return r;
+}
+
+/* An argument of a method as that of strings takes it: bytes as a string, integers as they are. */
+static bool as_string(tr_em *e, const tr_bcall *c, tr_tv x, bool byte_too, tr_tv *out) {
+    *out = x;
+    if (!x.ty || tr_tv_is_none(x))
+        return true;
+    if (x.ty->kind == TR_TY_TUPLE) {
+        tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, x.ty->n + 1u);
+        for (uint32_t i = 0; i < x.ty->n; i++)
+            if (!as_string(e, c, tr_em_item(e, x, i), false, &it[i]))
+                return false;
+        *out = tr_em_tuple(e, x.ty->n, it);
+        return true;
+    }
+    if (is_bytes(x) || byte_too || !tr_lib_is_index(e, x))
+        return tr_lib_bytes_part(e, x, byte_too, out);
+    return true;
+}
+
+/* What the method of strings that the row names does; `find` and its kin take a byte, too. */
+bool tr_lib_bytes_method(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    const tr_builtin *b = &tr_builtins[c->aux];
+    bool seeks = b->fn == tr_lib_str_seek || b->fn == tr_lib_str_index;
+    tr_bcall to = {.row = (uint16_t)c->aux, .aux = b->aux, .n = c->n};
+    to.a = TR_NEW_N(&e->ctx->arena, tr_tv, c->n + 1u);
+    for (uint32_t i = 0; i < c->n; i++)
+        if (!as_string(e, c, c->a[i], seeks && i == 1, &to.a[i]))
+            return false;
+    if (b->fn == tr_lib_str_strip && !tr_fam_given(to.a[1]))
+        to.a[1] = tr_em_lit(e, tr_obj_str(&e->ctx->arena, " \t\n\r\v\f"));
+    if (b->fn == tr_lib_str_index) {
+        if (!tr_lib_str_seek(e, &to, out))
+            return false;
+        tr_tv there = tr_em_cmp(e, TR_CMP_GE, *out, tr_em_i64(e, 0));
+        tr_em_check(e, there, TR_EXC_VALUE, "subsection not found", 0, NULL);
+        return true;
+    }
+    if (!b->fn(e, &to, out))
+        return false;
+    *out = back(e, *out);
+    return true;
+}
+
+/* upper() and its kin. */
+bool tr_lib_bytes_make(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return made(e, true, tr_lib_bytes_made(e, c->aux, chars_of(e, c->a[0])), out);
+}
+
+bool tr_lib_bytes_hex(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    *out = tr_lib_bytes_made(e, TR_BYTES_HEX, chars_of(e, c->a[0]));
+    return true;
+}
+
+bool tr_lib_bytes_is(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv v[2] = {tr_em_i64(e, c->aux), chars_of(e, c->a[0])};
+    *out = tr_em_callrt(e, TR_RT_BYTES_IS, tr_fam_ty(e, TR_TY_BOOL), NULL, 2, v);
+    return true;
+}
+
+/* --- encode(), decode() --- */
+
+/* The name of an encoding, without what does not tell two apart. */
+static bool coding(tr_em *e, tr_tv x, int *out) {
+    static const struct {
+        const char *name;
+        int how;
+    } all[] = {{"utf8", TR_CODE_UTF8},      {"u8", TR_CODE_UTF8},       {"ascii", TR_CODE_ASCII},
+               {"usascii", TR_CODE_ASCII},  {"latin1", TR_CODE_LATIN1}, {"l1", TR_CODE_LATIN1},
+               {"iso88591", TR_CODE_LATIN1}};
+    const char *s = "utf8";
+    char name[16];
+    size_t n = 0;
+    if (x.ty && !tr_tv_lit_str(x, &s))
+        return tr_em_unsupported(e, "bytes", "an encoding that is not known when the function compiles");
+    for (const char *at = s; *at && n + 1 < sizeof name; at++)
+        if (*at != '-' && *at != '_' && *at != ' ')
+            name[n++] = (char)(*at >= 'A' && *at <= 'Z' ? *at + 32 : *at);
+    name[n] = '\0';
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(all[i].name, name) == 0) {
+            *out = all[i].how;
+            return true;
+        }
+    return tr_em_unsupported(e, "bytes", "the encoding '%s'", s);
+}
+
+static bool on_errors(tr_em *e, tr_tv x, int *out) {
+    const char *s = "strict";
+    if (x.ty && !tr_tv_lit_str(x, &s))
+        return tr_em_unsupported(e, "bytes", "errors= that is not known when the function compiles");
+    *out = strcmp(s, "ignore") == 0 ? TR_CODE_IGNORE : strcmp(s, "replace") == 0 ? TR_CODE_REPLACE : 0;
+    return *out || strcmp(s, "strict") == 0 || tr_em_unsupported(e, "bytes", "errors='%s'", s);
+}
+
+static bool coded(tr_em *e, const tr_bcall *c, tr_tv s, bool decode, tr_tv *out) {
+    static const char *const names[] = {"utf-8", "ascii", "latin-1"};
+    int how = 0, errors = 0;
+    if (!coding(e, c->a[1], &how) || !on_errors(e, c->a[2], &errors))
+        return false;
+    tr_tv v[2] = {tr_em_i64(e, how | errors | (decode ? TR_CODE_DECODE : 0)), s};
+    if (!errors) {
+        tr_tv bad = tr_em_callrt(e, TR_RT_BYTES_BAD, tr_fam_ty(e, TR_TY_I64), NULL, 2, v);
+        const char *text =
+            tr_arena_printf(&e->ctx->arena, "'%s' codec can't %s %s in position {0}", names[how],
+                            decode ? "decode" : "encode", decode ? "byte" : "character");
+        tr_em_check(e, tr_em_cmp(e, TR_CMP_LT, bad, tr_em_i64(e, 0)), TR_EXC_VALUE, text, 1, &bad);
+    }
+    *out = tr_em_make_string(e, TR_RT_BYTES_CODE, 2, v);
+    return true;
+}
+
+bool tr_lib_bytes_decode(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return coded(e, c, chars_of(e, c->a[0]), true, out);
+}
+
+bool tr_lib_str_encode(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv s;
+    return tr_em_string(e, c->a[0], &s) && made(e, coded(e, c, s, false, &s), s, out);
+}
+
+/* bytes(): of nothing, of bytes, so many zeros, a str with its encoding. */
+bool tr_lib_py_bytes(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv x = c->a[0], v[2];
+    if (!x.ty)
+        return tr_em_string(e, tr_em_lit(e, tr_obj_str(&e->ctx->arena, "")), &v[0]) &&
+               made(e, true, v[0], out);
+    if (is_bytes(x) && !c->a[1].ty) {
+        *out = x;
+        return true;
+    }
+    if (tr_lib_is_text(x)) {
+        if (!c->a[1].ty)
+            return tr_em_error(e, "string argument without an encoding");
+        return tr_lib_str_encode(e, c, out);
+    }
+    if (!tr_lib_is_index(e, x))
+        return tr_em_unsupported(e, "bytes", "bytes() of %s", tr_em_tyname(e, x.ty));
+    v[1] = tr_em_conv(e, x, tr_fam_ty(e, TR_TY_I64));
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, v[1], tr_em_i64(e, 0)), TR_EXC_VALUE, "negative count", 0, NULL);
+    tr_tv nul = tr_em_i64(e, 0);
+    v[0] = tr_em_make_string(e, TR_RT_STR_CHAR, 1, &nul);
+    return made(e, true, tr_em_make_string(e, TR_RT_STR_REPEAT, 2, v), out);
+}

@@ -1,0 +1,183 @@
+/* Texts of containers, as str(), repr(), print() and f-strings have them: a string that is made where
+ * the text is wanted, by a loop which writes the items one after the other.
+ *
+ * What lies in a container is written on the way, whatever it is of, so one string is made for all. A
+ * set's items come in the order in which they came into it, which in Python is any.
+ * Cost: a call for each item and each comma. */
+#include "lib/fam.h"
+#include "lib/kinds.h"
+#include "lib/priv.h"
+#include "lib/table.h"
+
+static bool put(tr_em *e, tr_tv x, bool repr);
+
+static void put_known(tr_em *e, const char *s) {
+    tr_lib_put_piece(e, tr_em_lit(e, tr_obj_str(&e->ctx->arena, s)));
+}
+
+/* A string that is there if `some`, and else empty. */
+static bool put_some(tr_em *e, const char *s, tr_tv some) {
+    tr_tv all;
+    if (!tr_em_string(e, tr_em_lit(e, tr_obj_str(&e->ctx->arena, s)), &all))
+        return false;
+    tr_tv n = tr_em_select(e, some, tr_em_strlen(e, all), tr_em_i64(e, 0));
+    tr_lib_put_piece(e, tr_em_substr(e, all, tr_em_i64(e, 0), n));
+    return true;
+}
+
+/* acc: this is not the first one. `user`: of a dict's items, key and value. */
+static bool put_item(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *stop) {
+    (void)stop;
+    if (!put_some(e, ", ", acc[0]))
+        return false;
+    acc[0] = tr_em_strong(e, tr_em_bool(e, true));
+    if (!user)
+        return put(e, x, true);
+    if (!put(e, tr_em_item(e, x, 0), true))
+        return false;
+    put_known(e, ": ");
+    return put(e, tr_em_item(e, x, 1), true);
+}
+
+/* `pairs`: what is iterated over are the items of a dict. */
+static bool put_items(tr_em *e, tr_tv it, bool pairs) {
+    tr_tv acc[1] = {tr_em_strong(e, tr_em_bool(e, false))};
+    return tr_em_iter(e, it, &it) && tr_em_each(e, it, 1, acc, put_item, pairs ? "" : NULL);
+}
+
+static bool is_of_nothing(tr_em *e, const tr_ty *t) {
+    return t->kind == TR_TY_DICT ? !tr_ty_list_item(e->types, t->items[0], false)
+                                 : !tr_ty_list_item(e->types, t, false);
+}
+
+static bool put_set(tr_em *e, tr_tv x) {
+    tr_tv some = tr_em_cmp(e, TR_CMP_NE, tr_table_live(e, x), tr_em_i64(e, 0)), none;
+    if (is_of_nothing(e, x.ty)) {
+        put_known(e, "set()");
+        return true;
+    }
+    if (!tr_em_unary(e, TR_UN_NOT, some, &none) || !put_some(e, "{", some) || !put_items(e, x, false))
+        return false;
+    return put_some(e, "}", some) && put_some(e, "set()", none);
+}
+
+static bool put_list(tr_em *e, tr_tv x) {
+    put_known(e, "[");
+    if (!is_of_nothing(e, x.ty) && !put_items(e, x, false))
+        return false;
+    put_known(e, "]");
+    return true;
+}
+
+static bool put_dict(tr_em *e, tr_tv x) {
+    const tr_ty *items = tr_ty_of(e->types, TR_TY_DICTVIEW, TR_VIEW_ITEMS, 1, &x.ty);
+    put_known(e, "{");
+    if (!is_of_nothing(e, x.ty) && !put_items(e, tr_em_make(e, items, 1, &x), true))
+        return false;
+    put_known(e, "}");
+    return true;
+}
+
+/* dict_keys([1, 2]) and its kin. */
+static bool put_view(tr_em *e, tr_tv x) {
+    put_known(e, x.ty->sub == TR_VIEW_VALUES  ? "dict_values(["
+                 : x.ty->sub == TR_VIEW_ITEMS ? "dict_items(["
+                                              : "dict_keys([");
+    if (!is_of_nothing(e, x.ty->items[0]) && !put_items(e, x, false))
+        return false;
+    put_known(e, "])");
+    return true;
+}
+
+static bool put_tuple(tr_em *e, tr_tv x) {
+    bool list = tr_ty_is_list(x.ty), named = x.ty->fields != NULL;
+    if (x.ty->name)
+        put_known(e, x.ty->name);
+    put_known(e, list ? "[" : "(");
+    for (uint32_t i = 0; i < x.ty->n; i++) {
+        if (i)
+            put_known(e, ", ");
+        if (named)
+            put_known(e, tr_arena_printf(&e->ctx->arena, "%s=", x.ty->fields[i]));
+        if (!put(e, tr_em_item(e, x, i), true))
+            return false;
+    }
+    put_known(e, list ? "]" : x.ty->n == 1 && !named ? ",)" : ")");
+    return true;
+}
+
+/* None, or the value. */
+static bool put_optional(tr_em *e, tr_tv x, bool repr) {
+    tr_tv value = tr_em_item(e, x, 1);
+    if (e->dry)
+        return put(e, value, repr);
+    tr_fn *f = e->b.fn;
+    tr_bid some = tr_blk_new(f), none = tr_blk_new(f), join = tr_blk_new(f);
+    tr_cbr(&e->b, tr_em_item(e, x, 0).v, some, 0, NULL, none, 0, NULL);
+    e->b.blk = some;
+    if (!put(e, value, repr))
+        return false;
+    tr_br(&e->b, join, 0, NULL);
+    e->b.blk = none;
+    put_known(e, "None");
+    tr_br(&e->b, join, 0, NULL);
+    e->b.blk = join;
+    return true;
+}
+
+/* A dict display that is only read. */
+static bool put_keyed(tr_em *e, tr_tv x) {
+    put_known(e, "{");
+    for (uint32_t k = 0; k < tr_em_keyed_n(x.ty); k++) {
+        tr_tv name = tr_em_lit(e, tr_obj_str(&e->ctx->arena, tr_em_keyed_name(x.ty, k)));
+        if (k)
+            put_known(e, ", ");
+        if (!put(e, name, true))
+            return false;
+        put_known(e, ": ");
+        if (!put(e, tr_em_keyed_value(e, x, k), true))
+            return false;
+    }
+    put_known(e, "}");
+    return true;
+}
+
+/* Writes repr(x), or str(x). */
+static bool put(tr_em *e, tr_tv x, bool repr) {
+    tr_tv text, array;
+    const char *spec;
+    switch ((tr_tyk)x.ty->kind) {
+    case TR_TY_LIST: return put_list(e, x);
+    case TR_TY_SET: return put_set(e, x);
+    case TR_TY_DICT: return put_dict(e, x);
+    case TR_TY_DICTVIEW: return put_view(e, x);
+    case TR_TY_TUPLE: return put_tuple(e, x);
+    case TR_TY_KEYED: return put_keyed(e, x);
+    case TR_TY_OPT: return put_optional(e, x, repr);
+    default: break;
+    }
+    if (!tr_em_str(e, x, repr, &text))
+        return false;
+    if (text.ty->kind != TR_TY_TEXT) {
+        tr_lib_put_piece(e, text);
+        return true;
+    }
+    for (uint32_t i = 0; i < text.ty->n; i++)
+        if (tr_em_spec_piece(e, tr_em_item(e, text, i), &array, &spec) && tr_lib_is_array(array))
+            return tr_em_unsupported(e, "format-value", "text made of %s in a container",
+                                     tr_em_tyname(e, x.ty));
+    for (uint32_t i = 0; i < text.ty->n; i++)
+        tr_lib_put_piece(e, tr_em_item(e, text, i));
+    return true;
+}
+
+/* The text as a string. */
+bool tr_lib_show_list(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
+    tr_tv from = tr_em_callrt(e, TR_RT_STR_MAKE, tr_fam_ty(e, TR_TY_I64), NULL, 0, NULL);
+    if (!put(e, x, repr))
+        return tr_lib_show_no(e, x, repr, to);
+    tr_lib_show_end(e, to);
+    tr_tv s = tr_em_make_string(e, TR_RT_STR_MADE, 1, &from);
+    tr_vec_push(&e->ctx->arena, &to->pieces, s);
+    return true;
+}

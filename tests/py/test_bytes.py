@@ -1,0 +1,337 @@
+"""Bytes as values: every operation against CPython's, by every way into compiled code."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import treadle
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from treadle import TypingError, UnsupportedError, njit, prange
+
+ODD = b"aAzZ09_ \t\n\r\v\f\x1c\x1e\x85\xa0\xe9\xff\x00'\"\\b"
+BYTES = st.one_of(st.binary(max_size=10), st.lists(st.sampled_from(ODD), max_size=10).map(bytes))
+FEW = st.lists(st.sampled_from(b"ab\0\xff "), max_size=8).map(bytes)
+INTS = st.one_of(st.none(), st.integers(-12, 12))
+
+
+def outcome(f, *args):
+    """What a call gives, or its exception's class and arguments."""
+    try:
+        return f(*args)
+    except Exception as e:  # noqa: BLE001
+        return type(e), e.args
+
+
+def agree(f, *args):
+    got, want = outcome(f, *args), outcome(f.py_func, *args)
+    assert got == want and type(got) is type(want), (f.__name__, args, got, want)
+    return got
+
+
+def method(call):
+    """A compiled function of `s` and three more."""
+    d: dict = {}
+    exec(f"def f(s, x=None, y=None, z=None):\n    return {call}\n", d)
+    d["f"].__name__ = d["f"].__qualname__ = call
+    return njit(d["f"])
+
+
+PLAIN = [
+    method(c)
+    for c in (
+        *(
+            f"s.{n}()"
+            for n in "upper lower swapcase title capitalize isalpha isdigit isalnum islower isupper istitle isspace isascii".split()
+        ),
+        *(f"s.{n}()" for n in "hex strip lstrip rstrip expandtabs".split()),
+        "len(s), not s, s == b'a', b'\\0' in s, 97 in s",
+        "repr(s), str(s), f'{s}|{s!r}'",
+        "s[:3] + s[::-1] + s[1::2] + s[-2:]",
+        "s * 3 + 2 * s",
+        "(s, bytes(s), b'lit\\0\\xff' + s)",
+        "[c for c in s]",
+        "sum(s), max(s, default=-1)",
+        "s.ljust(7) + s.rjust(7, b'*') + s.center(8, b'-') + s.zfill(6)",
+        "s.decode('latin-1')",
+        "s.decode('L1', 'replace')",
+        "s.decode('ascii', 'ignore')",
+        "s.decode('US-ASCII', errors='replace')",
+        "s.decode('utf-8', 'replace')",
+        "s.decode(errors='ignore')",
+    )
+]
+
+
+@settings(deadline=None, max_examples=120)
+@given(s=BYTES)
+def test_alone(s):
+    for f in PLAIN:
+        agree(f, s)
+
+
+def test_every_byte():
+    for f in PLAIN:
+        for i in range(256):
+            agree(f, bytes([i]))
+            agree(f, bytes([97, i, 66]))
+
+
+PAIRS = [
+    method(c)
+    for c in (
+        "s + x",
+        "x in s",
+        "s == x, s != x, s < x, s <= x, s > x, s >= x",
+        "s.strip(x), s.lstrip(x), s.rstrip(x)",
+        "s.removeprefix(x), s.removesuffix(x)",
+        "s.partition(x)",
+        "s.rpartition(x)",
+        "s.replace(x, b'new'), s.replace(b'a', x, 2)",
+        "s.find(x), s.rfind(x), s.count(x), s.startswith(x), s.endswith(x)",
+        "s.index(x)",
+        "s.rindex(x)",
+        "s.startswith((x, b'b')), s.endswith((x, b'ab'))",
+        "s or x, s and x",
+    )
+]
+
+
+@settings(deadline=None, max_examples=120)
+@given(s=FEW, x=st.lists(st.sampled_from(b"ab\0\xff "), max_size=2).map(bytes))
+def test_two(s, x):
+    for f in PAIRS:
+        agree(f, s, x)
+
+
+BOUNDED = [method(f"s.{n}(x, y, z)") for n in "find rfind count startswith endswith index rindex".split()]
+BYTE = [method(f"s.{n}(x)") for n in "find rfind count index rindex".split()] + [
+    method("x in s"),
+    method("s[x]"),
+    method("s * x"),
+    method("bytes(x)"),
+]
+
+
+@settings(deadline=None, max_examples=120)
+@given(
+    s=FEW,
+    x=st.lists(st.sampled_from(b"ab\0\xff "), max_size=2).map(bytes),
+    y=INTS,
+    z=INTS,
+    i=st.integers(-3, 9),
+    c=st.sampled_from([97, 0, 255, 256, -1]),
+)
+def test_numbers(s, x, y, z, i, c):
+    for f in BOUNDED:
+        agree(f, s, x, y, z)
+    for f in BYTE[:6]:
+        if c < 0 or c > 255:
+            assert outcome(f, s, c)[0] is ValueError
+        else:
+            agree(f, s, c)
+    for f in BYTE[6:]:
+        agree(f, s, i)
+
+
+# --- encode() and decode() ---
+
+
+STRICT = [method(f"s.decode({a})") for a in ("", "'utf-8'", "'ascii'", "'latin1'")]
+ENCODE = [method(f"s.encode({a})") for a in ("", "'utf-8'", "'ascii'", "'latin1'")]
+LOOSE = [
+    method(f"s.encode('{c}', '{e}')") for c in ("utf-8", "ascii", "latin-1") for e in ("replace", "ignore")
+]
+
+
+def codec(f, s):
+    """As CPython's; what it cannot do is a ValueError, of which CPython's is one."""
+    got, want = outcome(f, s), outcome(f.py_func, s)
+    if isinstance(want, tuple):
+        assert issubclass(want[0], ValueError) and got[0] is ValueError
+        assert got[1][0].endswith(f"in position {want[1][2]}")
+    else:
+        assert got == want and type(got) is type(want)
+
+
+@settings(deadline=None, max_examples=300)
+@given(s=BYTES, t=st.text(st.sampled_from("aé€😀\ud800\0\x7f\x80ÿĀ\uffff\U0010ffff"), max_size=6))
+def test_encodings(s, t):
+    for f in STRICT:
+        codec(f, s)
+    for f in ENCODE:
+        codec(f, t)
+    for f in LOOSE:
+        agree(f, t)
+    assert STRICT[0](t.encode("utf-8", "ignore")) == t.encode("utf-8", "ignore").decode()
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.lists(st.sampled_from(b"a\x80\xbf\xc2\xdf\xe0\xa0\xed\x9f\xf0\x90\xf4\x8f\xf5\xff"), max_size=7).map(
+        bytes
+    )
+)
+def test_bad_utf8(s):
+    codec(STRICT[0], s)
+    agree(PLAIN[-2], s)
+    agree(PLAIN[-1], s)
+
+
+# --- ways in and out ---
+
+
+@njit
+def kept(s):
+    return s, (s, 1)
+
+
+def test_the_very_object():
+    s = b"some bytes"
+    a, (b, _) = kept(s)
+    assert a is s and b is s
+    assert str(treadle.typeof(s)) == "bytes"
+
+
+GLOBAL = b"glo\0bal"
+
+
+@njit
+def constants(i, d=b"default"):
+    t = b"" if i < 0 else GLOBAL
+    return t + d + (b"a", b"bb")[1], None if i == 3 else t
+
+
+def test_constants():
+    for i in (-1, 0, 3):
+        agree(constants, i)
+        agree(constants, i, b"x")
+
+
+@njit
+def joined(a, b, n):
+    """Two paths, a loop that grows, an inner function."""
+
+    def twice(x):
+        return x + x
+
+    s = a if n % 2 else b
+    for i in range(n):
+        s += twice(b"xy"[i % 2 : i % 2 + 1])
+    return s
+
+
+@njit(parallel=True)
+def everywhere(data, n):
+    out = np.zeros(n, np.int64)
+    for i in prange(n):
+        t = data[i % 3 :] + b"!"
+        for c in t:
+            out[i] += c
+        out[i] += len(t) * (t.find(b"!") > 0)
+    return out
+
+
+@njit
+def midway(s, n):
+    t = s
+    for i in range(n):
+        t += s[i : i + 1]
+        if s[i] == 0:
+            raise ValueError(f"a zero at {i} of {s}")
+    return t
+
+
+def test_ways():
+    for n in range(5):
+        agree(joined, b"a", b"b\xff", n)
+    assert (everywhere(b"abc\xfe", 100) == everywhere.py_func(b"abc\xfe", 100)).all()
+    agree(midway, b"abc", 3)
+    agree(midway, b"ab\0", 3)
+    agree(midway, b"abc", 4)
+    assert njit("bytes(bytes, int64)")(lambda s, i: s[i:])(b"abc", 1) == b"bc"
+    assert njit(fastmath=True, error_model="numpy")(joined.py_func)(b"a", b"b", 3) == joined.py_func(
+        b"a", b"b", 3
+    )
+
+
+def test_match_and_print(capfd):
+    @njit
+    def f(s):
+        print(s, (s, 1))
+        match s:
+            case b"go":
+                return 1
+            case b"stop" | b"end":
+                return 2
+        return 3
+
+    assert [f(s) for s in (b"go", b"end", b"no'")] == [1, 2, 3]
+    assert capfd.readouterr().out == "b'go' (b'go', 1)\nb'end' (b'end', 1)\nb\"no'\" (b\"no'\", 1)\n"
+
+
+PROGRAM = """
+from treadle import njit
+
+@njit(cache=True)
+def f(s):
+    return b"a\\0b" + s.upper() + bytes(2)
+
+print(f(b"xy"), len(f.stats.cache_hits))
+"""
+
+
+def test_cache(tmp_path):
+    path = tmp_path / "kept.py"
+    path.write_text(PROGRAM)
+    out = [subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True).stdout for _ in range(2)]  # fmt: skip
+    assert out == [f"{b'a' + bytes(1) + b'bXY' + bytes(2)} {k}\n" for k in (0, 1)]
+
+
+# --- what Python does not take, and what we do not ---
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "s + 'a'",
+        "s[1.5]",
+        "s.find('a')",
+        "'a' in s",
+        "s < 'a'",
+        "s.upper(1)",
+        "s.strip('a')",
+        "s.nothing()",
+        "bytes('a')",
+        "'a' + s",
+    ],
+)
+def test_wrong(code):
+    with pytest.raises(TypingError):
+        method(code)(b"abc")
+    assert outcome(method(code).py_func, b"abc")[0] in (TypeError, AttributeError)
+
+
+def test_wrong_items():
+    with pytest.raises(TypingError):
+
+        @njit
+        def store(s):
+            s[0] = 1
+
+        store(b"abc")
+
+
+@pytest.mark.parametrize(
+    "code", ["s % 1", "s.decode('cp1252')", "s.decode(errors='surrogateescape')", "bytes([1, 2])", "{s: 1}"]
+)
+def test_left_out(code):
+    with pytest.raises(UnsupportedError):
+        method(code)(b"abc")
+
+
+def test_a_str_differs():
+    assert method("s == 'a', s != 'a'")(b"a") == (False, True)
