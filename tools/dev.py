@@ -56,8 +56,10 @@ TURNS = 14
 FULL, FULL_LEAST = {"TREADLE_FULL": f"{TURNS}"}, {"TREADLE_FULL": f"{TURNS}:llvm"}
 # Of the matrix of ways in each so manieth row, and of the examples of properties so small a part, in runs that are one of several or slow.
 A_PART = {"TREADLE_WAYS": "7", "TREADLE_EXAMPLES": "3"}
-# And of all tests such a part: under sanitizers, where they are slow, and on the newest Python.
-A_SLICE, A_SMALL_SLICE = {"TREADLE_SLICE": "4"}, {"TREADLE_SLICE": "8"}
+# And of all tests such a part: under sanitizers, where they are slow, and on the newest Python. The Pythons between the oldest and the newest
+# take turns with the halves of BRIEF.
+A_SLICE, A_SMALL_SLICE = {"TREADLE_SLICE": "6"}, {"TREADLE_SLICE": "12"}
+A_HALF = ({"TREADLE_SLICE": "2:0"}, {"TREADLE_SLICE": "2:1"})
 # Options of a build whose assertions are on; tests/py/conftest.py holds it to that.
 ASSERTS = ("-Dbuildtype=debug", "-Doptimization=1", "-Db_ndebug=false")
 # So many frames of a stack in a sanitizer's report are shown.
@@ -333,7 +335,9 @@ def cmd_test_all(a: argparse.Namespace) -> int:
         elif version in FREE_THREADED:
             code |= test_without_gil(py, a.args)
         elif a.brief:
-            code |= test_part(py, BRIEF, a.args)
+            between = version not in (SUPPORTED[0], SUPPORTED[-1])
+            half = A_HALF[SUPPORTED.index(version) % 2] if between and version in SUPPORTED else {}
+            code |= test_part(py, BRIEF, a.args, {**QUICK, **half})
             if version in (SUPPORTED[0], SUPPORTED[-1]):
                 code |= test_part(py, (), a.args, {**A_SMALL_SLICE, **levels(FULL_LEAST)})
         else:

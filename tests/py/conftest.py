@@ -4,7 +4,7 @@ The verifier and the round trip through text run after each pass (TREADLE_VERIFY
 rules of NumPy 2 (NEP 50), because those are the rules compiled code follows with either.
 
 Examples of properties are the same in every run, so that a test fails for a change and not by chance. TREADLE_RANDOM=1 looks for new ones,
-TREADLE_EXAMPLES=3 takes a third of them. TREADLE_SLICE=2 takes half of the tests. Some run in quick code: levels.py.
+TREADLE_EXAMPLES=3 takes a third of them. TREADLE_SLICE=2 takes half of the tests, TREADLE_SLICE=2:1 the other one. Some run in quick code: levels.py.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ from treadle import _core  # noqa: E402
 
 def pytest_collection_modifyitems(config, items):
     """Takes a slice of the tests, the same in every run; by their names, so that no parameter is always left out."""
-    slices = int(os.environ.get("TREADLE_SLICE", "1"))
+    slices, which = map(int, (os.environ.get("TREADLE_SLICE", "1") + ":0").split(":")[:2])
     kept, left = [], []
     for item in items:
-        (left if zlib.crc32(item.nodeid.encode()) % slices else kept).append(item)
+        (left if zlib.crc32(item.nodeid.encode()) % slices != which else kept).append(item)
     items[:] = kept
     if left:
         config.hook.pytest_deselected(items=left)
