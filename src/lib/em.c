@@ -278,6 +278,8 @@ static tr_tv strong_items(tr_em *e, tr_tv x) {
     for (uint32_t i = 0; i < x.ty->n; i++) {
         it[i] = tr_em_item(e, x, i);
         it[i] = it[i].ty->kind == TR_TY_SLICE ? strong_items(e, it[i]) : tr_em_strong(e, it[i]);
+        if (it[i].ty != to->items[i]) /* a text, str(x), is the string */
+            tr_em_coerce(e, it[i], to->items[i], &it[i]);
         assert(it[i].ty == to->items[i] && "an item is what the tuple's type says");
     }
     return tr_em_make(e, to, x.ty->n, it);

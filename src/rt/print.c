@@ -68,6 +68,14 @@ static void put(tr_frame *f, const char *s, size_t n) {
     f->nout += n;
 }
 
+/* There is no memory for a piece of the text: a line says so, a string that is made is none. */
+static void lose(tr_frame *f) {
+    if (f->nmake)
+        f->lost = true;
+    else
+        put(f, "...", 3);
+}
+
 void tr_rt_print_i64(tr_frame *f, int64_t x) {
     char b[TR_DIGITS_INT];
     put(f, b, tr_digits_int(x, b));
@@ -141,7 +149,7 @@ void tr_rt_print_array(tr_frame *f, void *owner, const void *data, int64_t n, in
     assert((*how == 's' || *how == 'r') && n >= 0 && size > 0 && "str() or repr() of so many items");
     (void)owner;
     if (!room(f, MARK + sizeof n + name + bytes)) { /* all of it is handed over at once, or none */
-        put(f, "...", 3);
+        lose(f);
         return;
     }
     put_mark(f, *how, n * size);
@@ -266,7 +274,7 @@ void tr_rt_print_string(tr_frame *f, const void *owner, const void *data, int64_
     if (!b.oom)
         put_text(f, &s, &b);
     if (!close_text(f, &b))
-        put(f, "...", 3);
+        lose(f);
 }
 
 void tr_rt_print_repr(tr_frame *f, const void *owner, const void *data, int64_t bits) {
@@ -275,7 +283,7 @@ void tr_rt_print_repr(tr_frame *f, const void *owner, const void *data, int64_t 
     if (!b.oom)
         tr_str_repr(&s, &b);
     if (!close_text(f, &b))
-        put(f, "...", 3);
+        lose(f);
 }
 
 void tr_rt_print_spec_string(tr_frame *f, const void *owner, const void *data, int64_t bits,
@@ -291,7 +299,7 @@ void tr_rt_print_spec_string(tr_frame *f, const void *owner, const void *data, i
         tr_fspec_fill(&how, tr_fspec_behind(&how, (size_t)tr_str_len(&s)), &b);
     }
     if (!close_text(f, &b))
-        put(f, "...", 3);
+        lose(f);
 }
 
 /* --- specifications made at run time --- */

@@ -36,9 +36,10 @@ static bool has_cells(const tr_ty *t) {
 
 /* A tuple of keys is one. */
 static const tr_ty *key_of_items(tr_tytab *t, const tr_ty *x) {
+    const tr_ty *few[TR_TY_FEW];
     tr_arena scratch;
     tr_arena_init(&scratch, NULL);
-    const tr_ty **items = TR_NEW_N(&scratch, const tr_ty *, x->n + 1u);
+    const tr_ty **items = tr_ty_room(&scratch, few, x->n);
     bool all = true;
     for (uint32_t i = 0; all && i < x->n; i++)
         all = (items[i] = tr_ty_as_key(t, x->items[i])) != NULL;
@@ -292,9 +293,10 @@ const tr_ty *tr_ty_closed(tr_tytab *t, const tr_ty *ty) {
         const tr_ty *item = tr_ty_list_item(t, ty, false);
         return of_item(t, ty->kind, item ? tr_ty_closed(t, item) : NULL);
     }
+    const tr_ty *few[TR_TY_FEW];
     tr_arena scratch;
     tr_arena_init(&scratch, NULL);
-    const tr_ty **items = TR_NEW_N(&scratch, const tr_ty *, ty->n + 1u);
+    const tr_ty **items = tr_ty_room(&scratch, few, ty->n);
     for (uint32_t i = 0; i < ty->n; i++)
         items[i] = tr_ty_closed(t, ty->items[i]);
     const tr_ty *r = tr_ty_like(t, ty, items);

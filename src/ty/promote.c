@@ -288,11 +288,10 @@ static const tr_ty *join_items(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool
     if (a->n != b->n || a->sub != b->sub || a->func != b->func || a->opts != b->opts ||
         !a->fields != !b->fields)
         return NULL;
-    const tr_ty *few[16], **items = few;
+    const tr_ty *few[TR_TY_FEW];
     tr_arena scratch;
     tr_arena_init(&scratch, NULL);
-    if (a->n > 16)
-        items = TR_NEW_N(&scratch, const tr_ty *, a->n);
+    const tr_ty **items = tr_ty_room(&scratch, few, a->n);
     uint32_t i = 0;
     while (i < a->n && (items[i] = tr_ty_join(t, a->items[i], b->items[i], numba)))
         i++;
@@ -456,12 +455,11 @@ static const tr_ty *strong_lit(tr_tytab *t, const tr_ty *a) {
 
 /* Each item is asked once: of tuples in tuples that are asked twice at each level there are 2^depth. */
 static const tr_ty *strong_items(tr_tytab *t, const tr_ty *a) {
-    const tr_ty *few[16], **items = few;
+    const tr_ty *few[TR_TY_FEW];
     tr_arena scratch;
     bool same = true;
     tr_arena_init(&scratch, NULL);
-    if (a->n > 16)
-        items = TR_NEW_N(&scratch, const tr_ty *, a->n);
+    const tr_ty **items = tr_ty_room(&scratch, few, a->n);
     for (uint32_t i = 0; i < a->n; i++) {
         items[i] = tr_ty_strong(t, a->items[i]);
         same = same && items[i] == a->items[i];
@@ -481,9 +479,10 @@ const tr_ty *tr_ty_told(tr_tytab *t, const tr_ty *a) {
         return tr_ty_string(t);
     if (a->kind != TR_TY_TUPLE)
         return a;
+    const tr_ty *few[TR_TY_FEW];
     tr_arena scratch;
     tr_arena_init(&scratch, NULL);
-    const tr_ty **items = TR_NEW_N(&scratch, const tr_ty *, a->n + 1u);
+    const tr_ty **items = tr_ty_room(&scratch, few, a->n);
     for (uint32_t i = 0; i < a->n; i++)
         items[i] = tr_ty_told(t, a->items[i]);
     const tr_ty *r = tr_ty_like(t, a, items);
@@ -505,9 +504,10 @@ const tr_ty *tr_ty_for_python(tr_tytab *t, const tr_ty *a) {
     const tr_ty *of = named ? a->items[1] : a;
     if (of->kind != TR_TY_TUPLE)
         return tr_ty_told(t, tr_ty_strong(t, a));
+    const tr_ty *few[TR_TY_FEW];
     tr_arena scratch;
     tr_arena_init(&scratch, NULL);
-    const tr_ty **items = TR_NEW_N(&scratch, const tr_ty *, of->n + 1u);
+    const tr_ty **items = tr_ty_room(&scratch, few, of->n);
     const char **keys = TR_NEW_N(&scratch, const char *, of->n + 1u);
     for (uint32_t i = 0; i < of->n; i++) {
         items[i] = tr_ty_for_python(t, of->items[i]);

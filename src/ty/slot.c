@@ -112,9 +112,13 @@ static void key_words(const tr_ty *x, const uint32_t **at, tr_sb *to) {
 }
 
 void tr_ty_key_words(const tr_ty *key, tr_sb *to) {
+    enum { FEW = 32 };
+    uint32_t few[FEW], *lies = few;
+    unsigned n = tr_ty_nparts(key);
     tr_arena scratch;
     tr_arena_init(&scratch, NULL);
-    uint32_t *lies = TR_NEW_N(&scratch, uint32_t, tr_ty_nparts(key) + 1u);
+    if (n > FEW)
+        lies = TR_NEW_N(&scratch, uint32_t, n);
     const uint32_t *at = lies;
     tr_ty_lies(key, lies, NULL);
     if (tr_ty_key_class(key) == TR_KEYS_ANY)

@@ -5,6 +5,8 @@ Which displays are lists or dicts is found from how they are used (infer/cells.c
 
 from __future__ import annotations
 
+import heapq
+
 import numpy as np
 import pytest
 import treadle
@@ -614,6 +616,14 @@ def case_81():
     m += l
     m[1:2] = l
     return (l, m)
+
+
+@case
+def strings_made_within_tuples_that_are_handed_on():
+    h = []
+    for x in [3, 1, 2]:
+        heapq.heappush(h, (x, str(x)))
+    return h, heapq.heappop(h)
 
 
 @pytest.mark.parametrize("f", CASES, ids=lambda f: f.__name__)
