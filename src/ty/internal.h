@@ -26,8 +26,8 @@ const tr_obj *tr_tytab_opaque(tr_tytab *t, const char *name, size_t n);
 /* Deep copy of an object that stands for its value; others are returned as they are. */
 const tr_obj *tr_obj_copy(tr_arena *a, const tr_obj *o);
 
-/* Room for n types: that which the caller has on its stack, or of the arena, where they are many. What is asked
- * with each call allocates nothing so, and cannot fail. */
+/* Room for n types: that which the caller has on its stack, or of the arena, where they are many. What is
+ * asked with each call allocates nothing so, and cannot fail. */
 enum { TR_TY_FEW = 16 };
 static inline const tr_ty **tr_ty_room(tr_arena *a, const tr_ty **few, uint32_t n) {
     return n <= TR_TY_FEW ? few : TR_NEW_N(a, const tr_ty *, n);

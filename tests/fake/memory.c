@@ -1,5 +1,5 @@
-/* An allocator that fails where it is told to (fault injection): preloaded, it counts what is allocated from one
- * library's code, and gives NULL for the one allocation that was chosen. All else is glibc's.
+/* An allocator that fails where it is told to (fault injection): preloaded, it counts what is allocated from
+ * one library's code, and gives NULL for the one allocation that was chosen. All else is glibc's.
  * For one thread: others must not allocate from that library while it is armed. */
 #include <stddef.h>
 #include <stdint.h>
