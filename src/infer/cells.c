@@ -76,7 +76,7 @@ static void keep_together(graft *g, const tr_ty *from, const tr_ty *to) {
 static const tr_ty *grafted(graft *g, const tr_ty *from, const tr_ty *mine, uint64_t path) {
     tr_tytab *types = g->f->ctx->types;
     enum { STEP = 1000003 };
-    if (!tr_ty_has_lists(from))
+    if (!tr_ty_has_lists(from) || tr_ty_is_fixed(from))
         return from;
     bool alike = mine && mine->kind == from->kind && mine->n == from->n;
     if (from->kind == TR_TY_LIST || from->kind == TR_TY_SET) {

@@ -222,6 +222,7 @@ tr_tv tr_em_obj(tr_em *e, const tr_obj *o) {
         }
         return tr_em_make(e, o->ty, 2, part);
     }
+    case TR_OBJ_CONTAINER: return tr_lib_item_at(e, tr_em_obj(e, o->u.parts), tr_em_i64(e, 0));
     case TR_OBJ_BUILTIN: {
         tr_tv v;
         if (o->u.builtin != TR_B_CU_LANEID) /* no function: a number, known when the program runs */
