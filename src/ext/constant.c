@@ -8,8 +8,8 @@
 #include "ext/state.h"
 #include "ext/typed_items.h"
 
-/* Items that a container of Python's and code's may have (put_value in typed_items.c), and that cannot be
- * changed but through it. */
+/* Items that a container of Python's and code's may have (put_value in typed_items.c), and that have a type of
+ * what is only read (tr_ty_fixed). */
 static bool may_be_in(const tr_ty *t) {
     switch ((tr_tyk)t->kind) {
     case TR_TY_FACED:
@@ -17,8 +17,6 @@ static bool may_be_in(const tr_ty *t) {
     case TR_TY_DEQUE:
     case TR_TY_RECORDS:
     case TR_TY_RECORD: return false;
-    case TR_TY_ARRAY:
-    case TR_TY_DATES: return false; /* they could be stored to, where the list could not */
     default:
         for (uint32_t i = 0; i < t->n; i++)
             if (!may_be_in(t->items[i]))

@@ -453,7 +453,7 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
     case TR_OP_OBJ: *out = tr_em_obj(e, in->imm.obj); return true;
     case TR_OP_SETATTR: return tr_em_setattr(e, a[0], in->imm.s, a[1], is_put_back_attr(src, in));
     case TR_OP_GETATTR:
-        return (!tr_em_changes_list(in->imm.s) || is_not_frozen(e, src, in->args[0], a[0])) &&
+        return (!tr_em_changes(in->imm.s) || is_not_frozen(e, src, in->args[0], a[0])) &&
                tr_em_getattr(e, a[0], in->imm.s, out);
     case TR_OP_GETITEM: return tr_em_getitem(e, a[0], a[1], out);
     case TR_OP_DELITEM: return is_not_frozen(e, src, in->args[0], a[0]) && tr_em_delitem(e, a[0], a[1]);

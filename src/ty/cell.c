@@ -302,10 +302,10 @@ static const tr_ty *with_each(tr_tytab *t, const tr_ty *ty, const tr_ty *(*each)
 }
 
 const tr_ty *tr_ty_fixed(tr_tytab *t, const tr_ty *ty) {
-    if (!tr_ty_has_lists(ty))
-        return ty;
+    if (ty->kind == TR_TY_ARRAY)
+        return tr_ty_array_as(t, ty->elem, ty->ndim, (tr_layout)ty->layout, true, ty->sub);
     if (!has_cells(ty))
-        return with_each(t, ty, tr_ty_fixed);
+        return ty->n ? with_each(t, ty, tr_ty_fixed) : ty;
     assert(!is_cell(ty) && "what is in a constant is known");
     const tr_ty *item = tr_ty_fixed(t, ty->items[0]);
     return ty->sub == TR_LIST_NOTHING ? ty : tr_ty_of(t, (tr_tyk)ty->kind, TR_LIST_FIXED, 1, &item);
