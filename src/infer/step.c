@@ -415,17 +415,11 @@ static bool is_not_frozen(tr_em *e, const tr_fn *src, tr_val v, tr_tv x) {
     bool written = o && (o->kind == TR_OBJ_LIST || o->kind == TR_OBJ_DICT);
     if (!written && !tr_ty_is_fixed(x.ty))
         return true;
-    const char *word = word_of_container(x.ty);
+    const char *word = word_of_container(x.ty), *where = "global or a variable of an enclosing function";
     if (o && o->name)
-        tr_em_error(
-            e,
-            "the %s '%s' is a global, or a variable of an enclosing function, and only read in compiled "
-            "code",
-            word, o->name);
+        tr_em_error(e, "the %s '%s', a %s, is only read in compiled code", word, o->name, where);
     else
-        tr_em_error(
-            e, "a %s that is a global, or a variable of an enclosing function, is only read in compiled code",
-            word);
+        tr_em_error(e, "a %s that is a %s is only read in compiled code", word, where);
     tr_em_hint(e, "it is what it was when the function compiled: pass it as an argument");
     return false;
 }
