@@ -5,8 +5,11 @@ Small ones are written out; those of `LARGE` are constants in memory.
 
 from __future__ import annotations
 
+import bisect
 import copy
 import gc
+import heapq
+import os
 import subprocess
 import sys
 import threading
@@ -176,7 +179,7 @@ def append(x):
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_may_not_be_changed(change):
-    space = {**globals(), "heapq": __import__("heapq"), "bisect": __import__("bisect")}
+    space = {**globals(), "heapq": heapq, "bisect": bisect}
     before = copy.deepcopy({name: space[name] for name in LARGE - {"ARRAYS"}})
     exec(f"def f():\n    {CHANGES[change]}\n", space)
     with pytest.raises(
@@ -339,7 +342,7 @@ print(f("k7"), f.stats["loaded"])
 def test_from_the_cache(tmp_path):
     def run(n):
         (tmp_path / "m.py").write_text(PROGRAM.replace("N)", f"{n})"))
-        env = {**__import__("os").environ, "TREADLE_CACHE_DIR": str(tmp_path / "cache")}
+        env = {**os.environ, "TREADLE_CACHE_DIR": str(tmp_path / "cache")}
         r = subprocess.run([sys.executable, tmp_path / "m.py"], env=env, capture_output=True, text=True)
         assert r.returncode == 0, r.stderr
         return r.stdout
