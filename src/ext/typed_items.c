@@ -327,8 +327,25 @@ PyObject *tr_typed_load(const tr_typed *t, const tr_ty *item, const void *from) 
 
 /* --- keys --- */
 
+static PyObject *as_number(PyObject *o, const tr_ty *key);
+
+static PyObject *as_numbers(PyObject *o, const tr_ty *key) {
+    PyObject *r = PyTuple_New((Py_ssize_t)key->n);
+    for (uint32_t i = 0; r && i < key->n; i++) {
+        PyObject *x = as_number(PyTuple_GET_ITEM(o, i), key->items[i]);
+        if (x)
+            PyTuple_SET_ITEM(r, i, x);
+        else
+            Py_CLEAR(r);
+    }
+    return r;
+}
+
 /* A number that is equal to one of the keys' type, where it is another: Python's 1.0 is 1. */
 static PyObject *as_number(PyObject *o, const tr_ty *key) {
+    if (key->kind == TR_TY_TUPLE && PyTuple_CheckExact(o) && PyTuple_GET_SIZE(o) == (Py_ssize_t)key->n)
+        return as_numbers(o, key);
+    key = key->kind == TR_TY_OPT ? key->items[1] : key;
     double d = PyFloat_Check(o) ? PyFloat_AS_DOUBLE(o) : 0.5;
     return tr_ty_is_int(key) && isfinite(d) && d == trunc(d) ? PyLong_FromDouble(d) : Py_NewRef(o);
 }

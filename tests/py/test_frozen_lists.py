@@ -17,6 +17,8 @@ import threading
 import numpy as np
 import pytest
 import treadle
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from treadle import njit, prange
 
 NUMBERS = [2, 3, 5, 7]
@@ -32,6 +34,9 @@ WORDS = [(k, f"w{k}") for k in range(150)]
 ARRAYS = [np.arange(3.0) + k for k in range(120)]
 SQUARES = {k: k * 0.5 for k in range(300)}
 PLACES = {(0, 1): "x", (1, 2): "y"}
+WORDED = {("a", 1): 5.0, ("b", 2): 6.0}
+MAYBE = {(1, None): 1, (2, 3): 2}
+DAYS = {np.datetime64("2020-01-01"): 1}
 ROWS = {1: [1], 2: [2, 3]}
 COUNTS = {f"k{k}": k for k in range(200)}
 NESTED_DICT = {1: {"a": 1}, 2: {"b": 2, "c": 3}}
@@ -214,6 +219,8 @@ SQUARES[i], SQUARES.get(i), SQUARES.get(-1), SQUARES.get(-1, 0.25), len(SQUARES)
 sum(SQUARES.values()), [k for k in SQUARES][5], [k * v for k, v in SQUARES.items()][7], list(SQUARES.keys())[8]
 dict(SQUARES) == SQUARES, SQUARES.copy()[3], len({**SQUARES, -1: 1.0}), min(SQUARES, key=lambda k: -SQUARES[k])
 PLACES[i, 2], PLACES[(0, 1)], (1, 2) in PLACES, (5, 5) in PLACES, PLACES.get((i, i), "none"), str(PLACES)
+WORDED["a", i], ("b", i + 1) in WORDED, ("b", i) in WORDED, MAYBE[1, None], MAYBE[2, i + 2], (i, None) in MAYBE
+DAYS[np.datetime64("2020-01-01")], np.datetime64("2020-01-02") in DAYS
 len(ROWS[i + 1]), ROWS[2][1], [sum(v) for v in ROWS.values()], i in ROWS, ROWS == {1: [1], 2: [2, 3]}
 COUNTS["k7"], COUNTS[f"k{i}"], COUNTS.get("none", -1), "k199" in COUNTS, sorted(COUNTS)[0]
 NESTED_DICT[i]["a"], len(NESTED_DICT[2]), NESTED_DICT[2]["c"], "b" in NESTED_DICT[i + 1]
@@ -327,6 +334,45 @@ def test_by_many_threads():
     for t in threads:
         t.join()
     assert got == [want] * 200
+
+
+TABLES = st.one_of(
+    st.lists(st.integers(-9, 9), min_size=101, max_size=130),
+    st.lists(st.lists(st.sampled_from(["a", "b", ""]), max_size=3), min_size=2, max_size=120),
+    st.dictionaries(st.integers(-9, 9), st.text("xy", max_size=2), min_size=1),
+    st.dictionaries(st.tuples(st.text("ab", max_size=1), st.booleans()), st.floats(-2, 2), min_size=1),
+    st.dictionaries(st.floats(-4, 4), st.lists(st.integers(0, 9), min_size=1, max_size=2), min_size=1),
+    st.sets(st.text("ab", max_size=3), min_size=1),
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(TABLES)
+def test_against_cpython(table):
+    @njit
+    def f():
+        s = ""
+        for x in table:
+            s += str(x) + ";"
+        return s, len(table)
+
+    @njit
+    def g():
+        return str(sorted(table.items()))
+
+    @njit
+    def h(keys):
+        return [k in table for k in keys], [table[k] == table[k] for k in keys if k in table]
+
+    got = f()
+    assert got[1] == len(table)
+    if isinstance(table, set):
+        assert sorted(got[0].split(";")) == sorted(";".join(table).split(";") + [""])
+        return
+    assert got == f.py_func()
+    if isinstance(table, dict):
+        assert g() == g.py_func()
+        assert h(list(table)) == h.py_func(list(table))
 
 
 PROGRAM = """
