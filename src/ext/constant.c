@@ -1,6 +1,7 @@
 /* Lists, dicts and sets that are globals, or variables of enclosing functions, as constants of a program: a
- * container of treadle.typed's with the same items, made when the snapshot is taken, and again where code comes
- * from the cache. Code that is bound to its blocks only reads them (TR_LIST_FIXED), so any number of threads may.
+ * container of treadle.typed's with the same items, made when the snapshot is taken, and again where code
+ * comes from the cache. Code that is bound to its blocks only reads them (TR_LIST_FIXED), so any number of
+ * threads may.
  * Cost: a copy of the items, once for each program that reaches them. */
 #include "ext/constant.h"
 
@@ -8,8 +9,8 @@
 #include "ext/state.h"
 #include "ext/typed_items.h"
 
-/* Items that a container of Python's and code's may have (put_value in typed_items.c), and that have a type of
- * what is only read (tr_ty_fixed). */
+/* Items that a container of Python's and code's may have (put_value in typed_items.c), and that have a type
+ * of what is only read (tr_ty_fixed). */
 static bool may_be_in(const tr_ty *t) {
     switch ((tr_tyk)t->kind) {
     case TR_TY_FACED:

@@ -1,6 +1,6 @@
 /* Names with values: what `**kw` collects, and a dict display whose keys are names. Which names there are is
- * part of the type, so each has a value of a type of its own, and a name that is known costs nothing. It is two
- * tuples, of names known when compiling and of their values, and it is only read.
+ * part of the type, so each has a value of a type of its own, and a name that is known costs nothing. It is
+ * two tuples, of names known when compiling and of their values, and it is only read.
  * Cost: that of a tuple. A key that is not known is compared with one name after the other. */
 #include "lib/fam.h"
 

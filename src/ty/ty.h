@@ -68,8 +68,8 @@ enum { TR_RANGE_STEP1 = 1, TR_RANGE_PAR = 2 }; /* its step is known to be 1; it 
 enum { TR_TUPLE_LIST = 1 };
 /* In place of a class's number: the fields of the named tuple are the keys of a dict. */
 #define TR_SERIAL_DICT (UINT32_MAX - 1)
-/* Lists and sets: what the items are says a cell; there are none, ever; it is a constant of the program, as are
- * all lists and sets in it, which nobody changes. */
+/* Lists and sets: what the items are says a cell; there are none, ever; it is a constant of the program, as
+ * are all lists and sets in it, which nobody changes. */
 enum { TR_LIST_CELL = 1, TR_LIST_NOTHING, TR_LIST_FIXED };
 /* Classes of dicts, of which those from TR_FACE_MADE on make a value for a key that is not there. */
 typedef enum tr_face {
