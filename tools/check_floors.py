@@ -195,7 +195,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("lazynode",),  # nodes and plans as data
         ("freeze", "freeze_*"),  # the snapshot
         ("sig", "types"),
-        ("typed", "typed_table"),  # treadle.typed
+        ("constant", "typed", "typed_table"),  # treadle.typed, and what is made of it
         ("device", "dlpack", "exchange", "stream"),  # the device's memory, and that of others
         ("blas", "libs", "librand", "libsort", "libsparse"),  # what libraries do there
         ("bind", "job"),

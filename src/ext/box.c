@@ -89,7 +89,10 @@ static bool can_items(const tr_ty *ty) {
     return true;
 }
 
+/* A constant is another object than Python's, which has to know what becomes of it. */
 static bool can_list(const tr_ty *ty) {
+    if (tr_ty_is_fixed(ty))
+        return false;
     return ty->kind == TR_TY_SET || tr_box_can(ty->items[0]);
 }
 

@@ -29,6 +29,7 @@ typedef struct tr_fscope {
 
 static const tr_obj *freeze_value(tr_frozen *z, PyObject *o);
 static const tr_obj *freeze_taken(tr_frozen *z, PyObject *o);
+static tr_obj *freeze_table(tr_frozen *z, PyObject *a);
 
 static tr_arena *arena(tr_frozen *z) {
     return &z->ctx->arena;
@@ -332,8 +333,63 @@ static tr_obj *freeze_tuple(tr_frozen *z, PyObject *o) {
     return r;
 }
 
-/* A list or a dict that is a global or a variable of an enclosing function is what it is when the function
- * compiles, and only read. NULL: it is none, or has too many items to be written out. */
+/* A list, a dict or a set that is a global or a variable of an enclosing function is what it is when the
+ * function compiles, and only read. What is small, and has nothing in it that is asked for by keys, is written
+ * out: its items are constants of types of their own. All others lie in memory. */
+
+static const char *name_read(tr_frozen *z) {
+    return z->reading ? text_of(z, z->reading) : NULL;
+}
+
+/* One that lies in memory; NULL: its items have no type in common. */
+static tr_obj *freeze_container(tr_frozen *z, PyObject *o, const char *what) {
+    int64_t words[2];
+    const tr_ty *ty;
+    PyObject *c = z->host->container ? z->host->container(z->host->user, o, &ty, words) : NULL;
+    if (!ok(z, c || !PyErr_Occurred()) || !c || !(c = taken(z, c)))
+        return NULL;
+    npy_intp n = ty->kind == TR_TY_DICT ? 2 : 1;
+    PyObject *a = PyArray_SimpleNew(1, &n, NPY_INT64);
+    ok(z, a != NULL);
+    if (!(a = taken(z, a)))
+        return NULL;
+    memcpy(PyArray_DATA((PyArrayObject *)a), words, (size_t)n * sizeof *words);
+    PyArray_CLEARFLAGS((PyArrayObject *)a, NPY_ARRAY_WRITEABLE); /* so it is taken as it is */
+    tr_obj *slot = freeze_table(z, a), *r = new_obj(z, TR_OBJ_CONTAINER, o, what);
+    if (!slot)
+        return NULL;
+    static const int64_t one[] = {1};
+    r->ty = tr_ty_fixed(z->ctx->types, ty);
+    r->name = name_read(z);
+    r->u.parts = slot;
+    slot->ty = tr_ty_array(z->ctx->types, tr_ty_slot(z->ctx->types, r->ty), 1, TR_LAYOUT_C, true);
+    slot->u.a.shape = slot->u.a.strides = one;
+    return r;
+}
+
+static tr_obj *freeze_large(tr_frozen *z, PyObject *o, const char *what, size_t n) {
+    const char *told = tr_arena_printf(arena(z), "a %s of %zu items", what, n);
+    tr_obj *r = freeze_container(z, o, told);
+    if (r || z->failed)
+        return r;
+    return new_obj(z, TR_OBJ_OPAQUE, o, tr_arena_printf(arena(z), "%s that have no type in common", told));
+}
+
+/* Lists of several lengths have no type in common where they are written out. */
+static bool is_ragged(PyObject *tuple) {
+    Py_ssize_t n = PyTuple_GET_SIZE(tuple), len = -1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *x = PyTuple_GET_ITEM(tuple, i);
+        if (!PyList_CheckExact(x))
+            return false;
+        if (len >= 0 && PyList_GET_SIZE(x) != len)
+            return true;
+        len = PyList_GET_SIZE(x);
+    }
+    return false;
+}
+
+/* NULL: it is none. */
 static tr_obj *freeze_list(tr_frozen *z, PyObject *o) {
     PyObject *t = PyList_CheckExact(o) ? PyList_AsTuple(o) : NULL;
     if (!PyList_CheckExact(o))
@@ -342,16 +398,20 @@ static tr_obj *freeze_list(tr_frozen *z, PyObject *o) {
     if (!(t = taken(z, t)))
         return NULL;
     if (PyTuple_GET_SIZE(t) > MAX_WRITTEN)
-        return new_obj(z, TR_OBJ_OPAQUE, o,
-                       tr_arena_printf(arena(z), "a list of more than %d items", MAX_WRITTEN));
+        return freeze_large(z, o, "list", (size_t)PyTuple_GET_SIZE(t));
+    tr_obj *held = is_ragged(t) ? freeze_container(z, o, "a list of lists") : NULL;
+    if (held || z->failed)
+        return held;
     if (z->depth >= MAX_TUPLE_DEPTH)
         return new_obj(z, TR_OBJ_OPAQUE, o,
                        tr_arena_printf(arena(z), "a list that stands in %d others", MAX_TUPLE_DEPTH));
     z->depth++;
     tr_obj *r = freeze_items(z, o, TR_OBJ_LIST, (uint32_t)PyTuple_GET_SIZE(t), &PyTuple_GET_ITEM(t, 0));
     z->depth--;
-    if (r)
+    if (r) {
         r->repr = tr_arena_printf(arena(z), "a list of %u item%s", r->u.t.n, r->u.t.n == 1 ? "" : "s");
+        r->name = name_read(z);
+    }
     return r;
 }
 
@@ -383,8 +443,8 @@ static bool are_names(PyObject *tuple) {
     return true;
 }
 
-static tr_obj *freeze_dict(tr_frozen *z, PyObject *o) {
-    if (!PyDict_CheckExact(o) || PyDict_GET_SIZE(o) > MAX_WRITTEN || z->depth >= MAX_TUPLE_DEPTH)
+static tr_obj *freeze_names(tr_frozen *z, PyObject *o) {
+    if (PyDict_GET_SIZE(o) > MAX_WRITTEN || z->depth >= MAX_TUPLE_DEPTH)
         return NULL;
     PyObject *part[2] = {dict_part(z, o, false), dict_part(z, o, true)};
     if (!part[0] || !part[1] || !are_names(part[0]) || PyTuple_GET_SIZE(part[0]) != PyTuple_GET_SIZE(part[1]))
@@ -402,7 +462,23 @@ static tr_obj *freeze_dict(tr_frozen *z, PyObject *o) {
     tr_obj *r = new_obj(z, TR_OBJ_DICT, o, "a dict of names");
     r->u.t.n = 2;
     r->u.t.items = v;
+    r->name = name_read(z);
     return r;
+}
+
+/* NULL: it is none. */
+static tr_obj *freeze_dict(tr_frozen *z, PyObject *o) {
+    if (!PyDict_CheckExact(o))
+        return NULL;
+    tr_obj *r = freeze_names(z, o);
+    return r || z->failed ? r : freeze_large(z, o, "dict", (size_t)PyDict_GET_SIZE(o));
+}
+
+/* NULL: it is none. */
+static tr_obj *freeze_own_set(tr_frozen *z, PyObject *o) {
+    if (!PySet_CheckExact(o))
+        return NULL;
+    return PySet_GET_SIZE(o) ? freeze_large(z, o, "set", (size_t)PySet_GET_SIZE(o)) : freeze_set(z, o);
 }
 
 /* A functools.partial, as it is now: nobody is meant to change one. NULL: it is none. */
@@ -599,8 +675,6 @@ static tr_obj *freeze_array(tr_frozen *z, PyObject *o) {
     bind_symbol(z, tr_arena_printf(arena(z), "tr_arr_%u", r->u.a.index), r->u.a.data);
     return r;
 }
-
-static tr_obj *freeze_table(tr_frozen *z, PyObject *a);
 
 /* An array that lies on a device is no copy: it is used where it lies, which stands in a table that is bound
  * when code is loaded. NULL: it is none. */
@@ -1211,6 +1285,8 @@ static tr_obj *freeze_any(tr_frozen *z, PyObject *o) {
         r = freeze_list(z, o);
     if (!r && !z->failed)
         r = freeze_dict(z, o);
+    if (!r && !z->failed)
+        r = freeze_own_set(z, o);
     if (!r && !z->failed)
         r = freeze_placed(z, o);
     if (!r && !z->failed)

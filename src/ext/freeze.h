@@ -89,6 +89,9 @@ typedef struct tr_freeze_host {
     PyObject *(*placed)(void *user, PyObject *o);
     /* The type of a np.random.Generator, and its parts; NULL: it is none that compiled code can draw from. */
     const tr_ty *(*generator)(void *user, tr_tytab *types, PyObject *o, int64_t parts[2]);
+    /* What has the items of a list, a dict or a set in blocks that code can read, the container's type and
+     * these; a new reference. NULL: there is none, or with an exception. */
+    PyObject *(*container)(void *user, PyObject *o, const tr_ty **ty, int64_t words[2]);
     void *user;
     tr_builtin_maps builtins; /* tr_builtin_map_clear and _visit in the module's own */
 } tr_freeze_host;

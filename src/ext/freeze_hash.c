@@ -165,6 +165,7 @@ static void object(hashing *s, const tr_obj *o) {
         break;
     case TR_OBJ_EXTERN: external(s, o->u.x); break;
     case TR_OBJ_GENERATOR:
+    case TR_OBJ_CONTAINER:
         number(s, o->u.parts->u.a.index);
         break; /* which one, no code depends on, as of loops */
     case TR_OBJ_BUILTIN: text(s, tr_builtins[o->u.builtin].path); break;

@@ -310,15 +310,45 @@ bool tr_items_fill(const tr_unboxer *u, PyObject *tuple, const tr_ty *item, cons
     case TR_KEYS_ANY: assert(false && "keys that lie in memory"); break; \
     }
 
+/* A key in memory of its own, `few` where there is room; NULL without memory. */
+static char *laid(const tr_ty *key, const tr_slot *k, char *few, size_t room) {
+    tr_items it;
+    char *to = NULL;
+    if (tr_items_init(&it, key)) {
+        memcpy(it.parts, k, it.n * sizeof *k);
+        to = it.size <= room ? few : PyMem_Malloc(it.size);
+        if (to)
+            tr_items_store(&it, to);
+    }
+    tr_items_fini(&it);
+    return to;
+}
+
 int64_t tr_items_find(const tr_ty *key, const tr_slot *k, const void *t) {
     int64_t e = -1;
+    if (tr_ty_key_class(key) == TR_KEYS_ANY) {
+        char few[256], *at = laid(key, k, few, sizeof few);
+        e = at ? tr_rt_dict_find_any(t, at) : -2;
+        if (at != few)
+            PyMem_Free(at);
+        return e;
+    }
 #define FIND(cls, ...) e = tr_rt_dict_find_##cls(t, __VA_ARGS__)
     BY_CLASS(key, FIND)
     return e;
 }
 
 int64_t tr_items_enter_key(const tr_ty *key, const tr_slot *k, void *t, void *values) {
-    int64_t e = tr_items_find(key, k, t);
+    int64_t e = -1;
+    if (tr_ty_key_class(key) == TR_KEYS_ANY) {
+        char few[256], *at = laid(key, k, few, sizeof few);
+        e = at ? tr_rt_dict_find_any(t, at) : -1;
+        e = at && e < 0 ? tr_rt_dict_enter_any(t, at, values) : e;
+        if (at != few)
+            PyMem_Free(at);
+        return e;
+    }
+    e = tr_items_find(key, k, t);
     if (e >= 0)
         return e;
 #define ENTER(cls, ...) e = tr_rt_dict_enter_##cls(t, __VA_ARGS__, values)
@@ -327,23 +357,12 @@ int64_t tr_items_enter_key(const tr_ty *key, const tr_slot *k, void *t, void *va
 }
 
 void tr_items_leave(const tr_ty *key, tr_frame *f, void *t, int64_t e, void *values) {
+    if (tr_ty_key_class(key) == TR_KEYS_ANY) {
+        tr_rt_dict_leave_any(f, t, e, values);
+        return;
+    }
 #define LEAVE(cls, ...) tr_rt_dict_leave_##cls(f, t, e, values)
     BY_CLASS(key, LEAVE)
-}
-
-/* The entry of a key, which is made where there is none; -1 without memory. */
-static int64_t enter(const tr_items *key, void *t, void *values) {
-    char few[256], *lies = few;
-    if (tr_ty_key_class(key->item) != TR_KEYS_ANY)
-        return tr_items_enter_key(key->item, key->parts, t, values);
-    if (key->size > sizeof few && !(lies = PyMem_Malloc(key->size)))
-        return -1;
-    tr_items_store(key, lies);
-    int64_t e = tr_rt_dict_find_any(t, lies);
-    e = e < 0 ? tr_rt_dict_enter_any(t, lies, values) : e;
-    if (lies != few)
-        PyMem_Free(lies);
-    return e;
 }
 
 /* One key, and its value. */
@@ -356,7 +375,7 @@ static bool enter_one(const tr_unboxer *u, PyObject *k, PyObject *v, tr_items *k
     memset(value->parts, 0, value->n * sizeof *value->parts);
     if (v && !tr_value_unbox(u, v, value->item, &to))
         return false;
-    int64_t e = enter(key, table, values);
+    int64_t e = tr_items_enter_key(key->item, key->parts, table, values);
     if (e < 0) {
         PyErr_NoMemory();
         return false;

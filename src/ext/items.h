@@ -37,7 +37,7 @@ int tr_items_cost(tr_tytab *t, const tr_ty *from, const tr_ty *to);
 /* The type of a value as an item of a list that is in no other; NULL without an exception: it cannot be
  * one. */
 const tr_ty *tr_items_type(tr_state *st, PyObject *o);
-/* The entry of a key's parts in a table; -1: there is none. */
+/* The entry of a key's parts in a table; -1: there is none, -2: no memory. */
 int64_t tr_items_find(const tr_ty *key, const tr_slot *k, const void *table);
 /* The same, made where there is none; -1 without memory. */
 int64_t tr_items_enter_key(const tr_ty *key, const tr_slot *k, void *table, void *values);

@@ -11,6 +11,7 @@
 #include "ext/box.h"
 #include "ext/lazy.h"
 #include "ext/pyerr.h"
+#include "ext/typed_items.h"
 
 /* What a constant argument is to the program. NULL with an exception. */
 static const tr_obj *freeze_constant(tr_job *j, const tr_argk *k) {
@@ -281,11 +282,19 @@ PyObject *tr_job_keep(const tr_job *j) {
     for (Py_ssize_t i = 0; l && i < PyList_GET_SIZE(j->frozen.keep); i++) {
         PyObject *o = PyList_GET_ITEM(j->frozen.keep, i);
         if (!is_passed(j, i) &&
-            (PyArray_Check(o) || PyType_Check(o) || PyExceptionInstance_Check(o) || tr_generator_is(o)) &&
+            (PyArray_Check(o) || PyType_Check(o) || PyExceptionInstance_Check(o) || tr_generator_is(o) ||
+             tr_typed_is(j->st, o)) &&
             PyList_Append(l, o) < 0)
             Py_CLEAR(l);
     }
     return l;
+}
+
+static bool has_constant(const tr_ty *t) {
+    bool any = tr_ty_is_fixed(t);
+    for (uint32_t i = 0; !any && i < t->n; i++)
+        any = has_constant(t->items[i]);
+    return any;
 }
 
 /* Where the function returns; its first line where that is not known. Every `return` is as wrong: they have
@@ -323,6 +332,9 @@ static void refuse_result(tr_job *j, const tr_ty *ret) {
     tr_err *e = tr_err_add(&j->ctx, TR_ERR_TYPING, place_of_return(j),
                            "the function returns %s, which compiled code cannot hand to Python", what);
     e->hint = text ? "return a number that stands for it, and choose the string outside"
+              : has_constant(ret)
+                  ? "a list, a dict or a set that is a global is a copy in compiled code: return list(x), "
+                    "dict(x) or set(x), or read it outside"
               : has_integer(ret)
                   ? "integers have 64 bits in compiled code: return a float, or compute it outside"
                   : "return numbers, arrays, tuples of these, or None";

@@ -114,6 +114,10 @@ const tr_shape *tr_lists_shape(const tr_ty *item) {
     return item ? tr_items_shape(item, false) : tr_rt_shape(1, 0, NULL);
 }
 
+const tr_shape *tr_lists_shape_of_keys(const tr_ty *key) {
+    return key ? tr_items_shape(key, true) : tr_lists_shape(NULL);
+}
+
 PyObject *tr_lists_python(const tr_ty *item, const tr_list *l) {
     unsigned size = tr_ty_size(item);
     assert(l->len >= 0 && l->len <= l->cap && "a list is whole");
@@ -388,7 +392,7 @@ static bool copy_table(tr_heldlist *x, const tr_unboxer *u) {
     const tr_ty *ty = tr_face_plain(x->table);
     bool dict = ty->kind == TR_TY_DICT;
     const tr_ty *key = tr_ty_list_item(u->st->types, dict ? ty->items[0] : ty, false);
-    const tr_shape *keys = key ? tr_items_shape(key, true) : tr_lists_shape(NULL),
+    const tr_shape *keys = tr_lists_shape_of_keys(key),
                    *under = dict ? tr_lists_shape(tr_ty_list_item(u->st->types, ty->items[1], false)) : NULL;
     tr_frame *f = u->held->frame;
     x->m = keys ? tr_rt_dict_new(f, keys) : NULL;

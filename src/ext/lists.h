@@ -48,6 +48,7 @@ PyObject *tr_lists_item(const tr_ty *item, const char *from);
 bool tr_lists_is(tr_state *st, PyObject *o, const tr_ty *item, const tr_slot *x);
 /* How a list's items lie; NULL: of nothing. NULL without memory. */
 const tr_shape *tr_lists_shape(const tr_ty *item);
+const tr_shape *tr_lists_shape_of_keys(const tr_ty *key); /* of a set or a dict */
 /* A number of a type that `item` takes, as it lies in a list of such. False with an exception. */
 bool tr_lists_store(tr_state *st, PyObject *o, const tr_ty *item, const char *fn, const char *arg, char *to);
 /* The items of a list of Python's as numbers of a type, one after another: 1; 0: they are not what the key

@@ -7,6 +7,7 @@
 #include "ext/about.h"
 #include "ext/box.h"
 #include "ext/compat.h"
+#include "ext/constant.h"
 #include "ext/device.h"
 #include "ext/far.h"
 #include "ext/function.h"
@@ -296,6 +297,10 @@ static const tr_ty *freeze_generator(void *user, tr_tytab *types, PyObject *o, i
     return tr_generator_type(types, tr_generator_which(user, o));
 }
 
+static PyObject *freeze_container(void *user, PyObject *o, const tr_ty **ty, int64_t words[2]) {
+    return tr_constant_make(user, o, ty, words);
+}
+
 /* Its class or itself says that it lies on a device. No user code runs. */
 static bool says_where(PyObject *o) {
     static const char name[] = "__cuda_array_interface__";
@@ -393,6 +398,7 @@ static int module_exec(PyObject *module) {
                                   .as_type = freeze_type,
                                   .serial = freeze_serial,
                                   .generator = freeze_generator,
+                                  .container = freeze_container,
                                   .placed = freeze_placed,
                                   .loops = freeze_loops,
                                   .user = st};

@@ -106,7 +106,8 @@ PyObject *tr_typed_make(tr_state *st, const tr_ty *ty) {
     bool dict = ty->kind == TR_TY_DICT;
     const tr_ty *key = tr_ty_list_item(st->types, dict ? ty->items[0] : ty, false),
                 *value = dict ? tr_ty_list_item(st->types, ty->items[1], false) : NULL;
-    const tr_shape *keys = tr_lists_shape(key), *under = dict ? tr_lists_shape(value) : NULL;
+    const tr_shape *keys = (ty->kind == TR_TY_LIST ? tr_lists_shape : tr_lists_shape_of_keys)(key),
+                   *under = dict ? tr_lists_shape(value) : NULL;
     tr_rt_frame_init(&f, &st->host);
     tr_mem *m = !keys                    ? NULL
                 : ty->kind == TR_TY_LIST ? tr_rt_list_new(&f, 0, keys)
@@ -150,7 +151,8 @@ bool tr_typed_become(tr_typed *t, const tr_ty *ty) {
     tr_tytab *types = t->st->types;
     assert(tr_typed_takes(t, ty) && "a container has one type, once it has one");
     bool dict = ty->kind == TR_TY_DICT;
-    const tr_shape *keys = tr_lists_shape(tr_ty_list_item(types, dict ? ty->items[0] : ty, false)),
+    const tr_ty *key = tr_ty_list_item(types, dict ? ty->items[0] : ty, false);
+    const tr_shape *keys = (ty->kind == TR_TY_LIST ? tr_lists_shape : tr_lists_shape_of_keys)(key),
                    *under = dict ? tr_lists_shape(tr_ty_list_item(types, ty->items[1], false)) : NULL;
     if (!keys || (dict && !under)) {
         PyErr_NoMemory();
@@ -325,14 +327,31 @@ PyObject *tr_typed_load(const tr_typed *t, const tr_ty *item, const void *from) 
 
 /* --- keys --- */
 
+static PyObject *as_number(PyObject *o, const tr_ty *key);
+
+static PyObject *as_numbers(PyObject *o, const tr_ty *key) {
+    PyObject *r = PyTuple_New((Py_ssize_t)key->n);
+    for (uint32_t i = 0; r && i < key->n; i++) {
+        PyObject *x = as_number(PyTuple_GET_ITEM(o, i), key->items[i]);
+        if (x)
+            PyTuple_SET_ITEM(r, i, x);
+        else
+            Py_CLEAR(r);
+    }
+    return r;
+}
+
 /* A number that is equal to one of the keys' type, where it is another: Python's 1.0 is 1. */
 static PyObject *as_number(PyObject *o, const tr_ty *key) {
+    if (key->kind == TR_TY_TUPLE && PyTuple_CheckExact(o) && PyTuple_GET_SIZE(o) == (Py_ssize_t)key->n)
+        return as_numbers(o, key);
+    key = key->kind == TR_TY_OPT ? key->items[1] : key;
     double d = PyFloat_Check(o) ? PyFloat_AS_DOUBLE(o) : 0.5;
     return tr_ty_is_int(key) && isfinite(d) && d == trunc(d) ? PyLong_FromDouble(d) : Py_NewRef(o);
 }
 
 int64_t tr_typed_find(tr_typed *t, PyObject *o) {
-    tr_slot x[4] = {{0}}, *at = x;
+    tr_slot few[16] = {{0}}, *x = few, *at = few;
     const tr_ty *key = t->item;
     if (!key)
         return PyObject_Hash(o) == -1 && PyErr_Occurred() ? -2 : -1;
@@ -347,10 +366,19 @@ int64_t tr_typed_find(tr_typed *t, PyObject *o) {
     int64_t e = n ? -1 : -2;
     if (ty && is_taken(t->st, ty, key)) {
         tr_unboxer u = {t->st, tr_typed_name(t), "key", NULL, '-'};
-        if (tr_value_unbox(&u, n, key, &at))
+        unsigned parts = tr_ty_nparts(key);
+        if (parts > sizeof few / sizeof *few)
+            at = x = PyMem_Calloc(parts, sizeof *x);
+        if (!x)
+            e = -2;
+        else if (tr_value_unbox(&u, n, key, &at))
             e = tr_items_find(key, x, t->mem);
         else /* such a number is no key */
             PyErr_Clear();
+        if (e == -2)
+            PyErr_NoMemory();
+        if (x != few)
+            PyMem_Free(x);
     }
     Py_XDECREF(n);
     return e;

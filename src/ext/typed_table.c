@@ -63,10 +63,9 @@ static void dealloc(PyObject *self) {
 
 /* --- types --- */
 
-/* The keys of a value's type here: those whose parts are an entry's arguments. NULL: it has none. */
+/* The keys of a value's type here. NULL: it has none. */
 static const tr_ty *as_key(tr_state *st, const tr_ty *ty) {
-    const tr_ty *key = ty ? tr_ty_as_key(st->types, ty) : NULL;
-    return key && tr_ty_key_class(key) != TR_KEYS_ANY ? key : NULL;
+    return ty ? tr_ty_as_key(st->types, ty) : NULL;
 }
 
 /* NULL with an exception. */
@@ -110,19 +109,20 @@ static PyObject *no_key(PyObject *key) {
 
 /* A new entry for a key that is not there, with a value that lies in `from`. */
 static bool enter_new(tr_typed *t, PyObject *k, const char *from) {
-    char few[64];
-    assert(t->mem->shape->size <= sizeof few && "keys are small");
-    tr_slot x[4] = {{0}};
-    if (!tr_typed_store(t, k, t->item, few))
-        return false;
+    char few[64], *lies = few;
     tr_items it;
     bool ok = tr_items_init(&it, t->item);
-    if (ok)
-        memcpy(x, tr_items_load(&it, few), it.n * sizeof *x);
-    tr_items_fini(&it);
-    int64_t e = ok ? tr_items_enter_key(t->item, x, t->mem, t->values) : -1;
+    if (ok && it.size > sizeof few && !(lies = PyMem_Malloc(it.size))) {
+        PyErr_NoMemory();
+        ok = false;
+    }
+    ok = ok && tr_typed_store(t, k, t->item, lies);
+    int64_t e = ok ? tr_items_enter_key(t->item, tr_items_load(&it, lies), t->mem, t->values) : -1;
     if (ok && e < 0)
         PyErr_NoMemory();
+    if (lies != few)
+        PyMem_Free(lies);
+    tr_items_fini(&it);
     if (e >= 0 && t->values)
         memcpy(place(t->values, e), from, t->values->shape->size);
     return e >= 0;

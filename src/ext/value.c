@@ -579,7 +579,7 @@ static bool list_pattern(reading *r, PyObject *list, const step *at, tr_argk *k)
 static bool table_pattern(reading *r, PyObject *o, const step *at, tr_argk *k) {
     char path[256] = "";
     bool dict = tr_face_is_dict(o);
-    k->fields = r->lists < TR_MAX_LISTS ? tr_items_table_of(r->st, o, r->lists + 1) : NULL;
+    k->fields = r->lists < TR_MAX_LISTS ? table_of(r->st, o, r->lists + 1) : NULL;
     if (k->fields || r->silent)
         return k->fields != NULL;
     const char *of =

@@ -76,7 +76,7 @@ static void keep_together(graft *g, const tr_ty *from, const tr_ty *to) {
 static const tr_ty *grafted(graft *g, const tr_ty *from, const tr_ty *mine, uint64_t path) {
     tr_tytab *types = g->f->ctx->types;
     enum { STEP = 1000003 };
-    if (!tr_ty_has_lists(from))
+    if (!tr_ty_has_lists(from) || tr_ty_is_fixed(from))
         return from;
     bool alike = mine && mine->kind == from->kind && mine->n == from->n;
     if (from->kind == TR_TY_LIST || from->kind == TR_TY_SET) {
@@ -210,6 +210,11 @@ static bool call_changes(walk *w, const tr_fn *f, const tr_ins *call, tr_val v, 
         return false;
     uint32_t func = closure ? callee->imm.fn : o->u.func;
     const tr_func *fn = &w->f->p->funcs.d[func];
+    if (ci && ci->star && !ci->starstar && (place & PLACES) != ITSELF) {
+        for (uint32_t k = 0; k < fn->nargs; k++) /* which one an item of `*t` becomes is not asked */
+            if (param_changes(w, func, fn->nfree + k, itself(place)))
+                return true;
+    }
     if (ci && (ci->star || ci->starstar))
         return false;
     uint32_t nkw = ci ? ci->nkw : 0, npos = call->nargs - 1 - nkw;
@@ -220,7 +225,11 @@ static bool call_changes(walk *w, const tr_fn *f, const tr_ins *call, tr_val v, 
         for (uint32_t n = 0; k >= npos && n < fn->nargs + fn->nkwonly; n++)
             if (strcmp(fn->argnames[n], ci->kwnames[k - npos]) == 0)
                 at = n;
-        if (at < fn->nargs + fn->nkwonly && param_changes(w, func, fn->nfree + at, place))
+        bool rest = k >= fn->nargs && at == k && fn->varargs; /* an item of *args */
+        if (rest && (place & PLACES) == ITSELF &&
+            param_changes(w, func, fn->nfree + fn->nargs + fn->nkwonly, (k - fn->nargs) | (place & NAMES)))
+            return true;
+        if (!rest && at < fn->nargs + fn->nkwonly && param_changes(w, func, fn->nfree + at, place))
             return true;
     }
     return false;
@@ -250,10 +259,16 @@ static bool is_instead(const tr_ins *callee, const tr_ins *in, tr_val v) {
            (strcmp(callee->imm.s, "get") == 0 || strcmp(callee->imm.s, "pop") == 0);
 }
 
+/* next(it, v): what it gives may be v. */
+static bool is_next(const tr_fn *f, const tr_ins *in, tr_val v) {
+    const tr_obj *o = in->nargs == 3 && in->args[2] == v ? constant_of(f, in->args[0]) : NULL;
+    return o && o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_NEXT;
+}
+
 /* Is what a call or an assignment is given put into a container, or in the place of what is in one? */
 static bool is_put(const tr_fn *f, const tr_ins *in, tr_val v) {
     const tr_ins *callee = in->op == TR_OP_CALLPY ? tr_at(f, in->args[0]) : NULL;
-    if (callee && is_instead(callee, in, v))
+    if (callee && (is_instead(callee, in, v) || is_next(f, in, v)))
         return true;
     if (callee)
         return callee->op == TR_OP_GETATTR && tr_em_puts_in_list(callee->imm.s);
@@ -300,7 +315,7 @@ static bool makes_list(const tr_fn *f, const tr_ins *call) {
 /* zip(), enumerate(), list() and their kin: what they give has what they were given somewhere in it. */
 static bool may_hold_arguments(const tr_fn *f, const tr_ins *call) {
     const tr_obj *o = constant_of(f, call->args[0]);
-    return o && (o->kind == TR_OBJ_BUILTIN || o->kind == TR_OBJ_TYPE);
+    return o && o->kind == TR_OBJ_BUILTIN && strncmp(tr_builtins[o->u.builtin].path, "builtins.", 9) == 0;
 }
 
 /* Item `place` of a tuple, or of a display that is read: it is asked for, or handed on with it. */

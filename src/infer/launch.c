@@ -154,9 +154,9 @@ static bool check_root(infer *f, tr_em *e, uint32_t root) {
            returns_something(e, fn, tr_em_tyname(e, ret));
 }
 
-static bool makes_list(const tr_prog *p, const tr_ins *in) {
+static bool is_of_lists(const tr_prog *p, const tr_ins *in) {
     (void)p;
-    return in->op == TR_OP_NEWLIST || in->op == TR_OP_NEWSET;
+    return in->op == TR_OP_NEWLIST || in->op == TR_OP_NEWSET || in->op == TR_OP_TAKE;
 }
 
 static void reach(const tr_prog *p, const tr_fn *f, uint8_t *reached, tr_u32s *work) {
@@ -173,7 +173,7 @@ static void reach(const tr_prog *p, const tr_fn *f, uint8_t *reached, tr_u32s *w
     }
 }
 
-/* No kernel makes lists, and nothing that one calls does. */
+/* No kernel makes lists or has one that is a constant, and nothing that one calls does. */
 static bool no_lists_on_devices(infer *f) {
     const tr_prog *p = f->p;
     uint8_t *reached = TR_NEW_N(&f->ctx->arena, uint8_t, p->insts.n + 1u);
@@ -185,7 +185,7 @@ static bool no_lists_on_devices(infer *f) {
         }
     for (uint32_t i = 0; i < work.n; i++) {
         const tr_fn *fn = p->insts.d[work.d[i]].fn;
-        const tr_ins *in = find(p, fn, makes_list);
+        const tr_ins *in = find(p, fn, is_of_lists);
         if (in) {
             tr_err *err = tr_err_add(f->ctx, TR_ERR_UNSUPPORTED, fn->locs.d[in->loc].place,
                                      "Treadle does not compile lists in kernels and what they call");

@@ -404,14 +404,22 @@ static bool is_false(const tr_ty *t) {
     return t->kind == TR_TY_LIT && !t->lit->u.i;
 }
 
-/* What is not a list or a dict that was frozen, which nobody may change. */
-static bool is_not_frozen(tr_em *e, const tr_fn *src, tr_val v) {
+static const char *word_of_container(const tr_ty *t) {
+    return t->kind == TR_TY_LIST || tr_ty_is_list(t) ? "list" : t->kind == TR_TY_SET ? "set" : "dict";
+}
+
+/* What is not a list, a dict or a set that was frozen, which nobody may change. */
+static bool is_not_frozen(tr_em *e, const tr_fn *src, tr_val v, tr_tv x) {
     const tr_ins *in = tr_at(src, v);
-    if (in->op != TR_OP_OBJ || (in->imm.obj->kind != TR_OBJ_LIST && in->imm.obj->kind != TR_OBJ_DICT))
+    const tr_obj *o = in->op == TR_OP_OBJ ? in->imm.obj : NULL;
+    bool written = o && (o->kind == TR_OBJ_LIST || o->kind == TR_OBJ_DICT);
+    if (!written && !tr_ty_is_fixed(x.ty))
         return true;
-    tr_em_error(
-        e, "a %s that is a global, or a variable of an enclosing function, is only read in compiled code",
-        in->imm.obj->kind == TR_OBJ_LIST ? "list" : "dict");
+    const char *word = word_of_container(x.ty), *where = "global or a variable of an enclosing function";
+    if (o && o->name)
+        tr_em_error(e, "the %s '%s', a %s, is only read in compiled code", word, o->name, where);
+    else
+        tr_em_error(e, "a %s that is a %s is only read in compiled code", word, where);
     tr_em_hint(e, "it is what it was when the function compiled: pass it as an argument");
     return false;
 }
@@ -439,14 +447,17 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
     case TR_OP_OBJ: *out = tr_em_obj(e, in->imm.obj); return true;
     case TR_OP_SETATTR: return tr_em_setattr(e, a[0], in->imm.s, a[1], is_put_back_attr(src, in));
     case TR_OP_GETATTR:
-        return (!tr_em_changes_list(in->imm.s) || is_not_frozen(e, src, in->args[0])) &&
+        return (!tr_em_changes(in->imm.s) || is_not_frozen(e, src, in->args[0], a[0])) &&
                tr_em_getattr(e, a[0], in->imm.s, out);
     case TR_OP_GETITEM: return tr_em_getitem(e, a[0], a[1], out);
-    case TR_OP_DELITEM: return is_not_frozen(e, src, in->args[0]) && tr_em_delitem(e, a[0], a[1]);
+    case TR_OP_DELITEM: return is_not_frozen(e, src, in->args[0], a[0]) && tr_em_delitem(e, a[0], a[1]);
     case TR_OP_SETITEM:
-        return is_not_frozen(e, src, in->args[0]) && tr_em_setitem(e, a[0], a[1], a[2], is_put_back(src, in));
+        return is_not_frozen(e, src, in->args[0], a[0]) &&
+               tr_em_setitem(e, a[0], a[1], a[2], is_put_back(src, in));
     case TR_OP_BINARY: return tr_em_binary(e, (tr_binop)in->sub, a[0], a[1], out);
-    case TR_OP_INPLACE: return tr_em_inplace(e, (tr_binop)in->sub, a[0], a[1], out);
+    case TR_OP_INPLACE:
+        return (!tr_ty_is_fixed(a[0].ty) || is_not_frozen(e, src, in->args[0], a[0])) &&
+               tr_em_inplace(e, (tr_binop)in->sub, a[0], a[1], out);
     case TR_OP_UNARY: return tr_em_unary(e, (tr_unop)in->sub, a[0], out);
     case TR_OP_COMPARE: return tr_em_compare(e, (tr_cmpop)in->sub, a[0], a[1], out);
     case TR_OP_IS: return tr_em_is(e, in->sub != 0, a[0], a[1], out);

@@ -372,6 +372,8 @@ typedef struct tr_site {
     const tr_obj *const *args;
 } tr_site;
 
+/* Of a list that is a variable which functions share (lib/shared.c), which tells it from the user's lists. */
+#define TR_NO_VARIABLE "cannot allocate a variable that functions share"
 /* NumPy's words for an array whose bytes int64 cannot count: a ValueError, made or not. */
 #define TR_TOO_BIG \
     "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size."

@@ -243,14 +243,18 @@ static const tr_ty *held_by(const tr_ty *array) {
 
 static void check_list(tr_fnck *k, const tr_ins *i) {
     const tr_ty *t = i->op == TR_OP_NEWLIST ? i->ty : arg_type(k, i, 0), *a = i->ty;
-    bool set = i->op == TR_OP_ITEMS && tr_ck_is_kind(t, TR_TY_SET);
+    bool set = i->op == TR_OP_ITEMS && tr_ck_is_kind(t, TR_TY_SET), fixed;
     if (!is_list(t, set ? TR_TY_SET : TR_TY_LIST)) {
         tr_ck_bad(k, "%s is %s, want a list", i->op == TR_OP_NEWLIST ? "result" : "operand 0",
                   tr_ck_show(k, t));
         return;
     }
-    if (i->op == TR_OP_ITEMS && (!tr_ck_is_kind(a, TR_TY_ARRAY) || held_by(a) != t->items[0] ||
-                                 a->ndim != 1 || a->layout != TR_LAYOUT_C || a->readonly != set || a->sub))
+    fixed = tr_ty_is_fixed(t);
+    if (fixed && i->op != TR_OP_ITEMS)
+        tr_ck_bad(k, "%s is a constant", tr_ck_show(k, t));
+    else if (i->op == TR_OP_ITEMS &&
+             (!tr_ck_is_kind(a, TR_TY_ARRAY) || held_by(a) != t->items[0] || a->ndim != 1 ||
+              a->layout != TR_LAYOUT_C || a->readonly != (set || fixed) || a->sub))
         tr_ck_bad(k, "result is %s, want an array of the items of %s", tr_ck_show(k, a), tr_ck_show(k, t));
     else if (i->op == TR_OP_APPEND)
         tr_ck_want_type(k, arg_type(k, i, 1), t->items[0], "the item");
@@ -267,7 +271,9 @@ static void check_set(tr_fnck *k, const tr_ins *i) {
                   tr_ck_show(k, t));
         return;
     }
-    if (i->nargs > most || i->nargs + 1 < most)
+    if (tr_ty_is_fixed(t) && (i->op == TR_OP_NEWSET || tr_op_info[i->op].effects & E_GROW))
+        tr_ck_bad(k, "%s is a constant", tr_ck_show(k, t));
+    else if (i->nargs > most || i->nargs + 1 < most)
         tr_ck_bad(k, "has %u operands", i->nargs);
     else if (i->nargs == most && most > 2 - (i->op == TR_OP_EMPTY) && tr_op_info[i->op].effects & E_GROW &&
              !is_list(arg_type(k, i, most - 1), TR_TY_LIST))

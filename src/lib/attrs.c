@@ -111,6 +111,21 @@ bool tr_em_changes_list(const char *name) {
     return false;
 }
 
+bool tr_em_changes(const char *name) {
+    static const char *const names[] = {"add",
+                                        "discard",
+                                        "popitem",
+                                        "setdefault",
+                                        "update",
+                                        "difference_update",
+                                        "intersection_update",
+                                        "symmetric_difference_update"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return tr_em_changes_list(name) && strcmp(name, "copy") != 0;
+}
+
 bool tr_em_puts_in_list(const char *name) {
     static const char *const names[] = {"append", "insert", "remove", "index", "count"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -222,6 +222,10 @@ tr_tv tr_em_obj(tr_em *e, const tr_obj *o) {
         }
         return tr_em_make(e, o->ty, 2, part);
     }
+    case TR_OBJ_CONTAINER: {
+        tr_tv slot = tr_em_obj(e, o->u.parts), at = tr_em_strong(e, tr_em_i64(e, 0));
+        return mk(o->ty, e->dry ? TR_NOVAL : tr_emit2(&e->b, TR_OP_TAKE, o->ty, slot.v, at.v));
+    }
     case TR_OBJ_BUILTIN: {
         tr_tv v;
         if (o->u.builtin != TR_B_CU_LANEID) /* no function: a number, known when the program runs */

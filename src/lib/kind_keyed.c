@@ -1,7 +1,7 @@
 /* Names with values: what `**kw` collects, and a dict display whose keys are names. Which names there are is
- * part of the type, so each has a value of a type of its own, and nothing is looked up when the program runs.
- * It is two tuples, of names known when compiling and of their values, and it is only read.
- * Cost: that of a tuple. */
+ * part of the type, so each has a value of a type of its own, and a name that is known costs nothing. It is
+ * two tuples, of names known when compiling and of their values, and it is only read.
+ * Cost: that of a tuple. A key that is not known is compared with one name after the other. */
 #include "lib/fam.h"
 
 #include <assert.h>
@@ -9,6 +9,7 @@
 
 #include "lib/kinds.h"
 #include "lib/priv.h"
+#include "lib/table.h"
 
 uint32_t tr_em_keyed_n(const tr_ty *t) {
     assert(t->kind == TR_TY_KEYED && t->n == 2 && "names and values");
@@ -33,26 +34,55 @@ static uint32_t find(const tr_ty *t, const char *name) {
     return k;
 }
 
-/* A key has to be a string that is known; what is no string is no name. */
-static bool known_name(tr_em *e, tr_tv key, const char **name) {
+/* Is it known whether the key is a name, and which? What is no string is none. */
+static bool is_known(tr_tv key, const char **name) {
     *name = NULL;
-    if (tr_tv_lit_str(key, name) || !tr_lib_is_text(key))
-        return true;
-    return tr_em_unsupported(e, "dict", "a key of a dictionary that is only known when the program runs");
+    return tr_tv_lit_str(key, name) || !tr_lib_is_text(key);
+}
+
+/* Which name a string is that is not known; *found: it is one, else *at is past the last. */
+static bool search(tr_em *e, tr_tv x, tr_tv key, tr_tv *at, tr_tv *found) {
+    uint32_t n = tr_em_keyed_n(x.ty);
+    tr_tv names = tr_em_item(e, x, 0), is;
+    *at = tr_em_strong(e, tr_em_i64(e, n));
+    for (uint32_t k = n; k-- > 0;) {
+        if (!tr_em_compare(e, TR_CMP_EQ, key, tr_em_item(e, names, k), &is))
+            return false;
+        *at = tr_em_select(e, tr_em_strong(e, is), tr_em_strong(e, tr_em_i64(e, k)), *at);
+    }
+    *found = tr_em_cmp(e, TR_CMP_NE, *at, tr_em_i64(e, n));
+    return true;
+}
+
+/* The value at a place; past the last one `other`, if it is given. */
+static bool value_at(tr_em *e, tr_tv x, tr_tv at, tr_tv other, tr_tv *out) {
+    uint32_t n = tr_em_keyed_n(x.ty);
+    tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
+    for (uint32_t k = 0; k < n; k++)
+        it[k] = tr_em_keyed_value(e, x, k);
+    it[n] = other;
+    tr_tv all = tr_em_tuple(e, n + (other.ty != NULL), it);
+    return tr_lib_at_tuple(e, all, at, out);
 }
 
 bool tr_lib_contains_keyed(tr_em *e, tr_tv x, tr_tv key, tr_tv *out) {
     const char *name;
-    if (!known_name(e, key, &name))
-        return false;
+    tr_tv at;
+    if (!is_known(key, &name))
+        return search(e, x, key, &at, out);
     *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, name && find(x.ty, name) < tr_em_keyed_n(x.ty)));
     return true;
 }
 
 bool tr_lib_get_keyed(tr_em *e, tr_tv x, tr_tv key, tr_tv *out) {
     const char *name;
-    if (!known_name(e, key, &name))
-        return false;
+    tr_tv at, found;
+    if (!is_known(key, &name) && tr_em_keyed_n(x.ty)) {
+        if (!search(e, x, key, &at, &found))
+            return false;
+        tr_table_check_key(e, found, key);
+        return value_at(e, x, at, (tr_tv){NULL, TR_NOVAL}, out);
+    }
     uint32_t k = name ? find(x.ty, name) : UINT32_MAX;
     if (k >= tr_em_keyed_n(x.ty))
         return tr_em_error(e, "KeyError: the dictionary has no key %s",
@@ -90,12 +120,11 @@ bool tr_lib_at_keyed(tr_em *e, tr_tv x, tr_tv i, tr_tv *out) {
 /* x.get(key, default=None) */
 bool tr_lib_keyed_get(tr_em *e, const tr_bcall *c, tr_tv *out) {
     const char *name;
-    if (!known_name(e, c->a[1], &name))
-        return false;
+    tr_tv at, found, other = c->a[2].ty ? c->a[2] : tr_em_none(e);
+    if (!is_known(c->a[1], &name))
+        return search(e, c->a[0], c->a[1], &at, &found) && value_at(e, c->a[0], at, other, out);
     uint32_t k = name ? find(c->a[0].ty, name) : UINT32_MAX;
-    *out = k < tr_em_keyed_n(c->a[0].ty) ? tr_em_keyed_value(e, c->a[0], k)
-           : c->a[2].ty                  ? c->a[2]
-                                         : tr_em_none(e);
+    *out = k < tr_em_keyed_n(c->a[0].ty) ? tr_em_keyed_value(e, c->a[0], k) : other;
     return true;
 }
 

@@ -35,7 +35,8 @@ bool tr_em_items(tr_em *e, tr_tv list, tr_tv *out) {
         *e->waits = true;
         return false;
     }
-    *out = tr_lib_emit(e, TR_OP_ITEMS, array_of(e, item, set), 1, &list.v);
+    bool readonly = set || tr_ty_is_fixed(list.ty);
+    *out = tr_lib_emit(e, TR_OP_ITEMS, array_of(e, item, readonly), 1, &list.v);
     return true;
 }
 
@@ -127,6 +128,8 @@ static void set_length(tr_em *e, tr_tv list, tr_tv n) {
 
 /* A list of n items, which are not initialised: while types are found of what flows into it. */
 static tr_tv new_of(tr_em *e, const tr_ty *ty, tr_tv n) {
+    if (tr_ty_is_fixed(ty)) /* a copy is no constant */
+        ty = tr_ty_list_of(e->types, ty->items[0]);
     tr_tv list = tr_lib_emit(e, TR_OP_NEWLIST, ty, 1, &n.v);
     if (!e->dry)
         tr_at(e->b.fn, list.v)->imm.site = no_room(e);
@@ -208,7 +211,7 @@ static bool some_slots(tr_em *e, tr_tv list, tr_tv start, tr_tv step, tr_tv n, t
     tr_tv part = new_of(e, list.ty, n);
     fill(e, part, zero(e), list, start, step, n);
     *out = part;
-    if (e->dry || list.ty == ty) {
+    if (e->dry || part.ty == ty) {
         out->ty = ty;
         return true;
     }

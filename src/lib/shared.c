@@ -28,7 +28,11 @@ static bool fits(tr_em *e, const char *name, tr_tv memory, tr_tv x) {
 }
 
 bool tr_em_new_variable(tr_em *e, const char *name, const tr_tv *value, tr_tv *out) {
-    return tr_em_new_list(e, 0, 0, NULL, out) && (!value || tr_em_write_variable(e, name, *out, *value));
+    if (!tr_em_new_list(e, 0, 0, NULL, out))
+        return false;
+    if (!e->dry)
+        tr_at(e->b.fn, out->v)->imm.site = tr_lib_site(e, TR_EXC_MEMORY, TR_NO_VARIABLE);
+    return !value || tr_em_write_variable(e, name, *out, *value);
 }
 
 bool tr_em_read_variable(tr_em *e, const char *name, bool around, tr_tv memory, tr_tv *out) {

@@ -286,20 +286,38 @@ bool tr_ty_has_lists(const tr_ty *t) {
     return false;
 }
 
-const tr_ty *tr_ty_closed(tr_tytab *t, const tr_ty *ty) {
-    if (!tr_ty_has_lists(ty))
-        return ty;
-    if (has_cells(ty)) {
-        const tr_ty *item = tr_ty_list_item(t, ty, false);
-        return of_item(t, ty->kind, item ? tr_ty_closed(t, item) : NULL);
-    }
+bool tr_ty_is_fixed(const tr_ty *t) {
+    return has_cells(t) ? t->sub == TR_LIST_FIXED : t->kind == TR_TY_DICT && tr_ty_is_fixed(t->items[0]);
+}
+
+/* A type with other lists: what `each` makes of its items. */
+static const tr_ty *with_each(tr_tytab *t, const tr_ty *ty, const tr_ty *(*each)(tr_tytab *, const tr_ty *)) {
     const tr_ty *few[TR_TY_FEW];
     tr_arena scratch;
     tr_arena_init(&scratch, NULL);
     const tr_ty **items = tr_ty_room(&scratch, few, ty->n);
     for (uint32_t i = 0; i < ty->n; i++)
-        items[i] = tr_ty_closed(t, ty->items[i]);
+        items[i] = each(t, ty->items[i]);
     const tr_ty *r = tr_ty_like(t, ty, items);
     tr_arena_fini(&scratch);
     return r;
+}
+
+const tr_ty *tr_ty_fixed(tr_tytab *t, const tr_ty *ty) {
+    if (ty->kind == TR_TY_ARRAY)
+        return tr_ty_array_as(t, ty->elem, ty->ndim, (tr_layout)ty->layout, true, ty->sub);
+    if (!has_cells(ty))
+        return ty->n ? with_each(t, ty, tr_ty_fixed) : ty;
+    assert(!is_cell(ty) && "what is in a constant is known");
+    const tr_ty *item = tr_ty_fixed(t, ty->items[0]);
+    return ty->sub == TR_LIST_NOTHING ? ty : tr_ty_of(t, (tr_tyk)ty->kind, TR_LIST_FIXED, 1, &item);
+}
+
+const tr_ty *tr_ty_closed(tr_tytab *t, const tr_ty *ty) {
+    if (!tr_ty_has_lists(ty) || tr_ty_is_fixed(ty))
+        return ty;
+    if (!has_cells(ty))
+        return with_each(t, ty, tr_ty_closed);
+    const tr_ty *item = tr_ty_list_item(t, ty, false);
+    return of_item(t, ty->kind, item ? tr_ty_closed(t, item) : NULL);
 }

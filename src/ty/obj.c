@@ -169,7 +169,7 @@ const tr_ty *tr_obj_type(tr_arena *a, tr_tytab *t, const tr_obj *o) {
         return tr_ty_dates(t, o->date, o->ty);
     if (is_array)
         return tr_ty_is_records(o->ty) ? tr_ty_records(t, o->ty, false) : o->ty;
-    if (o->kind == TR_OBJ_GENERATOR)
+    if (o->kind == TR_OBJ_GENERATOR || o->kind == TR_OBJ_CONTAINER)
         return o->ty;
     if (o->kind == TR_OBJ_DICT) {
         const tr_ty *items[2] = {tr_obj_type(a, t, o->u.t.items[0]), tr_obj_type(a, t, o->u.t.items[1])};

@@ -40,8 +40,10 @@ typedef enum tr_objk {
     /* a functools.partial; items: what it calls, tuples of arguments, of names, of the names' values */
     TR_OBJ_PARTIAL,
     TR_OBJ_GENERATOR, /* a np.random.Generator; `ty` its type */
-    TR_OBJ_EXTERN,    /* a function of others, in another language, which is linked */
-    TR_OBJ_OPAQUE     /* anything else: repr says what it was */
+    /* a list, a dict or a set that is too large to be written out, or asked by keys: `ty` its type, fixed */
+    TR_OBJ_CONTAINER,
+    TR_OBJ_EXTERN, /* a function of others, in another language, which is linked */
+    TR_OBJ_OPAQUE  /* anything else: repr says what it was */
 } tr_objk;
 
 typedef struct tr_obj tr_obj;
@@ -55,6 +57,7 @@ struct tr_obj {
     uint8_t kind;     /* tr_objk */
     const char *repr; /* short text for messages; never NULL */
     const void *py;   /* identity of the Python object, or NULL */
+    const char *name; /* LIST, DICT, CONTAINER: as the function says that met it first, or NULL */
     /* SCALAR, DATE, TYPE, ARRAY (its array type, readonly), PLACED (its array type); NTCLASS: what the items
      * of a vector are (treadle/cuda/_vector.py), or NULL */
     const tr_ty *ty;
@@ -104,9 +107,10 @@ struct tr_obj {
             const tr_obj *table;     /* an ARRAY: tr_cloops (rt/layout.h) */
         } l;                         /* UFUNC */
         const struct tr_extern *x;   /* EXTERN (ir/prog.h) */
-        const tr_obj *parts;         /* GENERATOR: an ARRAY of its two words (ty/kinds.def) */
-        uint32_t builtin;            /* BUILTIN: row */
-        uint32_t exc;                /* EXC, EXCVAL: row */
+        /* GENERATOR: an ARRAY of its two words (ty/kinds.def); CONTAINER: one of one slot, it */
+        const tr_obj *parts;
+        uint32_t builtin; /* BUILTIN: row */
+        uint32_t exc;     /* EXC, EXCVAL: row */
         bool absent; /* OPAQUE: a stand-in for what Treadle does not have, so nothing is an instance of it */
     } u;
 };

@@ -68,8 +68,9 @@ enum { TR_RANGE_STEP1 = 1, TR_RANGE_PAR = 2 }; /* its step is known to be 1; it 
 enum { TR_TUPLE_LIST = 1 };
 /* In place of a class's number: the fields of the named tuple are the keys of a dict. */
 #define TR_SERIAL_DICT (UINT32_MAX - 1)
-/* Lists and sets: what the items are says a cell; there are none, ever. */
-enum { TR_LIST_CELL = 1, TR_LIST_NOTHING };
+/* Lists and sets: what the items are says a cell; there are none, ever; it is a constant of the program, as
+ * are all lists and sets in it, which nobody changes. */
+enum { TR_LIST_CELL = 1, TR_LIST_NOTHING, TR_LIST_FIXED };
 /* Classes of dicts, of which those from TR_FACE_MADE on make a value for a key that is not there. */
 typedef enum tr_face {
     TR_FACE_COUNTER,
@@ -210,8 +211,11 @@ bool tr_ty_list_clash(const tr_tytab *t, const tr_ty *list, tr_clash *out);
 /* The list is in x, at any depth. */
 bool tr_ty_holds_cell(const tr_tytab *t, const tr_ty *x, const tr_ty *list);
 bool tr_ty_same_cell(const tr_tytab *t, const tr_ty *a, const tr_ty *b); /* one list has both types */
-uint32_t tr_ty_cell_changes(const tr_tytab *t);          /* how often the content of a cell has grown */
-bool tr_ty_has_lists(const tr_ty *t);                    /* in it, of a cell or not */
+uint32_t tr_ty_cell_changes(const tr_tytab *t); /* how often the content of a cell has grown */
+bool tr_ty_has_lists(const tr_ty *t);           /* in it, of a cell or not */
+/* The same as a constant of the program, of lists that are closed; whether a list, a set or a dict is one. */
+const tr_ty *tr_ty_fixed(tr_tytab *t, const tr_ty *ty);
+bool tr_ty_is_fixed(const tr_ty *t);
 const tr_ty *tr_ty_closed(tr_tytab *t, const tr_ty *ty); /* with what each list's items are now, for cells */
 
 /* --- records: NumPy's structured dtypes. A STRUCT says how an item lies in memory, and no value is

@@ -170,6 +170,12 @@ class Pairs(Dicts):
     types = (types.int64, types.int64), (types.int64, types.unicode_type)
 
 
+class Triples(Dicts):
+    key = st.tuples(st.text("aé", max_size=2), st.integers(0, 2), st.booleans())
+    value = st.integers(0, 9)
+    types = (types.unicode_type, types.int64, types.boolean), types.int64
+
+
 class Sets(RuleBasedStateMachine):
     """A typed set, and a dict of CPython's without values, which has its order."""
 
@@ -221,6 +227,7 @@ class Integers(Sets):
 for machine in (Dicts, Texts, Pairs, Sets, Integers):
     machine.TestCase.settings = settings(max_examples=12, stateful_step_count=20, deadline=None)
 TestDicts, TestTexts, TestPairs = Dicts.TestCase, Texts.TestCase, Pairs.TestCase
+TestDicts, TestTexts, TestTriples = Dicts.TestCase, Texts.TestCase, Triples.TestCase
 TestSets, TestIntegers = Sets.TestCase, Integers.TestCase
 
 
@@ -586,3 +593,14 @@ def test_numba_s_program_runs():
 
     move(d)
     assert d["posx"].tolist() == [1, -1.5, 3]
+
+
+def test_keys_of_tuples_are_found_by_equal_ones():
+    d = Dict({("a", 1): 5.0})
+    assert d["a", 1.0] == 5.0 and ("a", True) in d and ("a", 1.5) not in d and (1, "a") not in d
+    wide = Dict({tuple(range(20)): 1})
+    assert tuple(float(k) for k in range(20)) in wide and tuple(range(1, 21)) not in wide
+    del d["a", 1]
+    assert len(d) == 0
+    s = Set([("a", 1), ("b", 2)])
+    assert pickle.loads(pickle.dumps(s)) == {("a", 1), ("b", 2)}

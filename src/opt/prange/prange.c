@@ -97,6 +97,22 @@ static const char *list_name(const tr_fn *f, tr_val v) {
     return name ? tr_arena_printf(&f->ctx->arena, "'%s'", name) : "a list";
 }
 
+/* What is done to what v has, in the user's words: a variable that functions share is a list of one item
+ * (lib/shared.c). */
+static const char *told_of_list(const tr_fn *f, tr_val v) {
+    const tr_ins *in = tr_at(f, v);
+    const tr_site *s = in->op == TR_OP_NEWLIST ? in->imm.site : NULL;
+    const char *name = list_name(f, v);
+    return s && s->text && strcmp(s->text, TR_NO_VARIABLE) == 0
+               ? tr_arena_printf(
+                     &f->ctx->arena,
+                     "%s is a variable that functions share, and assigned to in a prange loop that it "
+                     "was made before",
+                     name)
+               : tr_arena_printf(&f->ctx->arena,
+                                 "%s gets longer or shorter in a prange loop, and was made before it", name);
+}
+
 /* Both accesses in one sentence. */
 static const char *dependence(const tr_ploop *l, const tr_pdepend *d) {
     tr_arena *a = &l->f->ctx->arena;
@@ -430,10 +446,7 @@ static bool check_lists(const tr_ploop *l) {
                                     : NULL;
                 if (!seen || !ins_grows(l, f, in, seen) || lists_are_own(l, in->args[k]))
                     continue;
-                refuse(l, TR_NYI_PRANGE_LIST, v,
-                       tr_arena_printf(&f->ctx->arena,
-                                       "%s gets longer or shorter in a prange loop, and was made before it",
-                                       list_name(f, in->args[k])));
+                refuse(l, TR_NYI_PRANGE_LIST, v, told_of_list(f, in->args[k]));
                 return false;
             }
         }
