@@ -322,6 +322,7 @@ static bool may_hold_arguments(const tr_fn *f, const tr_ins *call) {
 static bool tuple_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uint32_t place) {
     const tr_ins *i = in->op == TR_OP_GETITEM ? tr_at(f, in->args[1]) : NULL;
     uint32_t k = place & PLACES, anywhere = ANYWHERE | (place & NAMES);
+    bool library = w->f->p->funcs.d[f->func].library; /* which changes no item, and returns none */
     int64_t at = -1;
     if (in->op == TR_OP_RET)
         return hands_on(w, f, v, place);
@@ -332,7 +333,7 @@ static bool tuple_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, u
         at = in->imm.i & 0xffffffff;
     tr_val self = (tr_val)(in - f->ins.d);
     if (is_put(f, in, v) || in->op == TR_OP_BUILDDICT)
-        return true;
+        return !library;
     if (in->op == TR_OP_ITER)
         return value_changes(w, f, self, place);
     if (in->op == TR_OP_BUILDTUP)
@@ -345,7 +346,7 @@ static bool tuple_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, u
         return capture_changes(w, in, v, place);
     if (in->op == TR_OP_CALLPY)
         return call_changes(w, f, in, v, place) || (place & NAMES && makes_list(f, in)) ||
-               (may_hold_arguments(f, in) && value_changes(w, f, self, anywhere));
+               (!library && may_hold_arguments(f, in) && value_changes(w, f, self, anywhere));
     bool asks = (in->op == TR_OP_UNPACK || ((i || in->op == TR_OP_ITERGET) && in->args[0] == v)) &&
                 (at < 0 || at == k || k == ANYWHERE);
     return asks &&
