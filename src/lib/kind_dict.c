@@ -159,9 +159,6 @@ static bool value_or(tr_em *e, tr_tv d, tr_tv entry, tr_tv other, bool goes, tr_
         return false;
     const tr_ty *t = tr_ty_join(e->types, tr_ty_strong(e->types, x.ty), tr_ty_strong(e->types, other.ty),
                                 e->opts->promote_numba);
-    bool nothing = !tr_ty_list_item(e->types, d.ty->items[1], false);
-    if (!t && nothing && e->dry) /* so far: d[k] = d.get(k, "") + x */
-        t = tr_ty_told(e->types, tr_ty_strong(e->types, other.ty));
     if (!t)
         return tr_em_error(e, "the value is %s, or else %s: they have no common type", tr_em_tyname(e, x.ty),
                            tr_em_tyname(e, other.ty));
@@ -203,6 +200,9 @@ bool tr_lib_dict_pop(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv entry, d = c->a[0];
     if (!tr_table_find(e, d, c->a[1], &entry))
         return false;
+    bool nothing = !tr_ty_list_item(e->types, tr_em_item(e, d, 1).ty, false);
+    if (c->a[2].ty && nothing) /* so it is the other one */
+        return tr_em_coerce(e, c->a[2], tr_ty_strong(e->types, c->a[2].ty), out);
     if (c->a[2].ty)
         return value_or(e, d, entry, c->a[2], true, out);
     tr_table_check_key(e, tr_table_found(e, entry), c->a[1]);

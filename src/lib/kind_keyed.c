@@ -9,6 +9,7 @@
 
 #include "lib/kinds.h"
 #include "lib/priv.h"
+#include "lib/table.h"
 
 uint32_t tr_em_keyed_n(const tr_ty *t) {
     assert(t->kind == TR_TY_KEYED && t->n == 2 && "names and values");
@@ -41,8 +42,32 @@ static bool known_name(tr_em *e, tr_tv key, const char **name) {
     return tr_em_unsupported(e, "dict", "a key of a dictionary that is only known when the program runs");
 }
 
+/* The place of a name that is only known when the program runs, -1: there is none. */
+static bool find_late(tr_em *e, tr_tv x, tr_tv key, tr_tv *at) {
+    *at = tr_em_i64(e, -1);
+    for (uint32_t k = 0; k < tr_em_keyed_n(x.ty); k++) {
+        tr_tv eq, name = tr_em_item(e, tr_em_item(e, x, 0), k);
+        if (!tr_em_compare(e, TR_CMP_EQ, key, name, &eq))
+            return false;
+        *at = tr_em_select(e, tr_em_strong(e, eq), tr_em_i64(e, k), *at);
+    }
+    return true;
+}
+
+static bool is_late(tr_tv key) {
+    const char *name;
+    return tr_lib_is_text(key) && !tr_tv_lit_str(key, &name);
+}
+
 bool tr_lib_contains_keyed(tr_em *e, tr_tv x, tr_tv key, tr_tv *out) {
     const char *name;
+    tr_tv at;
+    if (is_late(key)) {
+        if (!find_late(e, x, key, &at))
+            return false;
+        *out = tr_table_found(e, at);
+        return true;
+    }
     if (!known_name(e, key, &name))
         return false;
     *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, name && find(x.ty, name) < tr_em_keyed_n(x.ty)));
@@ -51,6 +76,13 @@ bool tr_lib_contains_keyed(tr_em *e, tr_tv x, tr_tv key, tr_tv *out) {
 
 bool tr_lib_get_keyed(tr_em *e, tr_tv x, tr_tv key, tr_tv *out) {
     const char *name;
+    tr_tv at;
+    if (is_late(key)) { /* of values that have a type in common */
+        if (!find_late(e, x, key, &at))
+            return false;
+        tr_table_check_key(e, tr_table_found(e, at), key);
+        return tr_lib_at_tuple(e, tr_em_item(e, x, 1), at, out);
+    }
     if (!known_name(e, key, &name))
         return false;
     uint32_t k = name ? find(x.ty, name) : UINT32_MAX;

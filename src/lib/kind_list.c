@@ -672,9 +672,18 @@ static bool each_compared(tr_em *e, tr_tv pair, const void *user, tr_tv *acc, tr
     return true;
 }
 
+/* No item was ever put into it, of any type. */
+static bool gives_nothing(tr_em *e, tr_tv list) {
+    return !tr_ty_list_item(e->types, list.ty, false);
+}
+
 static bool in_order(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
     order o = {op};
     tr_tv n[2] = {length(e, x), length(e, y)}, acc[2];
+    if (gives_nothing(e, x) || gives_nothing(e, y)) {
+        *out = tr_em_cmp(e, op, n[0], n[1]);
+        return true;
+    }
     const tr_ty *ty[2] = {x.ty, y.ty};
     tr_tv both = tr_em_make(e, tr_ty_of(e->types, TR_TY_ZIP, 0, 2, ty), 2, (tr_tv[]){x, y});
     acc[0] = acc[1] = tr_em_strong(e, tr_em_bool(e, true));
@@ -691,7 +700,7 @@ static bool lists_equal(tr_em *e, tr_tv x, tr_tv y, tr_tv *out) {
     tr_redk both = TR_RED_AND;
     if (!tr_em_items(e, x, &in[0]) || !tr_em_items(e, y, &in[1]))
         return false;
-    if (tr_ty_is_slots(in[0].ty) || tr_ty_is_slots(in[1].ty))
+    if (tr_ty_is_slots(in[0].ty) || tr_ty_is_slots(in[1].ty) || gives_nothing(e, x) || gives_nothing(e, y))
         return in_order(e, TR_CMP_EQ, x, y, out);
     for (int k = 0; k < 2; k++)
         n[k] = tr_em_dim(e, in[k], 0);
