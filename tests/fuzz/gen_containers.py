@@ -18,7 +18,7 @@ from reach import WAYS
 
 Ty = tuple[Any, ...]
 I, F, S, B, Y = ("i",), ("f",), ("s",), ("b",), ("y",)  # noqa: E741  # int, float, str, bool, bytes
-PLAIN = (I, I, I, F, F, S, S, S, S, B, B, Y)
+PLAIN = (I, I, F, S, S, B)
 KEYS = (I, I, I, S, S, S, F, F, ("T", I, I), ("T", S, ("T", I, B)), ("O", I), ("T", F, S))
 BYTES = (b"", b"a", b"ab", b"\x00\xff", b"x y", b"12")
 DEFAULTS = {I: "int", F: "float", S: "str", ("L", I): "list", ("L", S): "list", ("S", I): "set"}
@@ -91,6 +91,7 @@ class Maker:
             lambda: ("Q", self.type(depth - 1)),
             lambda: ("Z", self.rng.choice(KEYS)),
             lambda: ("O", self.one(I, F, S)),
+            lambda: Y if depth == 2 else I,  # no item
             lambda: ("L", ("O", self.one(I, F, S))),
         )()
 
@@ -250,15 +251,15 @@ class Maker:
         ]
         if known:
             v = self.rng.choice(known)
-            forms += [lambda: f"({v} if {v} is not None else {e()})", lambda: f"({v} or {e()})"]
+            forms += [lambda v=v: f"({v} if {v} is not None else {e()})", lambda v=v: f"({v} or {e()})"]
         if data:
             v = self.rng.choice(data)
-            forms += [lambda: f"({v}[{self.index(v, env)}] if {v} else 7)", lambda: f"sum({v})"]
+            forms += [lambda v=v: f"({v}[{self.index(v, env)}] if {v} else 7)", lambda v=v: f"sum({v})"]
         for v in self.having(env, lambda t: t[0] == "C")[:1]:
             forms += [
-                lambda: f"{v}.total()",
-                lambda: f"sum({v}.values())",
-                lambda: f"sum(n for _, n in {v}.most_common(2))",
+                lambda v=v: f"{v}.total()",
+                lambda v=v: f"sum({v}.values())",
+                lambda v=v: f"sum(n for _, n in {v}.most_common(2))",
             ]
         if sized:
             forms += [lambda: f"len({self.rng.choice(sized)})"] * 4
@@ -317,7 +318,7 @@ class Maker:
 
     def shown(self, env: dict[str, Ty]) -> str:
         """The text of a container in which there is no set, whose order is open; or an empty one."""
-        plain = self.having(env, lambda t: t[0] in "LDTEQO" and not holds(t, "SZC"))
+        plain = self.having(env, lambda t: t[0] in "LDTO" and not holds(t, "SZCEQ"))
         return f"{self.one('str', 'repr')}({self.rng.choice(plain)})" if plain else ""
 
     def bytes(self, env: dict[str, Ty], depth: int) -> str:
@@ -329,7 +330,6 @@ class Maker:
             lambda: f"{e(S)}.encode()",
             lambda: f"{e()}.{self.one('upper', 'strip', 'title')}()",
             lambda: f"({e()} * ({i()} % 3))",
-            lambda: f"bytes([{i()} % 256, 7])",
         )()
 
     def optional(self, ty: Ty, env: dict[str, Ty], depth: int) -> str:
@@ -404,7 +404,7 @@ class Maker:
                 return x, f"range(len({v}))", {x: I}
             return x, f"sorted({v})", {x: t[1]}
         if t[0] == "Q":
-            return x, f"{self.one('list', 'tuple')}({v})" if self.chance(0.3) else v, {x: t[1]}
+            return x, f"list({v})" if self.chance(0.3) else v, {x: t[1]}
         if t[0] == "C":
             t = ("D", t[1], I)
         if t[0] in "DE":
