@@ -88,9 +88,18 @@ def of_list_index(self: Any, value: Any, start: Constant = 0, stop: Constant = s
     for k in range(low, min(high, len(self))):
         if self[k] == value:
             return k
-    if isinstance(value, np.ndarray):
-        raise ValueError("the array is not in list")
-    raise ValueError(f"{value!r} is not in list")
+    plain = (
+        not hasattr(value, "most_common")
+        and not hasattr(value, "move_to_end")
+        and not hasattr(value, "default_factory")
+    )
+    if (
+        value is None
+        or isinstance(value, (bool, int, float, str, tuple, list, set))
+        or (plain and isinstance(value, dict))
+    ):
+        raise ValueError(f"{value!r} is not in list")
+    raise ValueError("the value is not in list")
 
 
 def of_list_remove(self: Any, value: Constant) -> None:
