@@ -454,8 +454,8 @@ bool tr_lib_next_reversed(tr_em *e, tr_tv it, tr_tv i, tr_tv go, tr_tv *out) {
     if (!tr_lib_len_list(e, tr_em_item(e, it, 0), &n))
         return false;
     tr_tv place = tr_em_nsw(e, TR_OP_SUB, tr_em_nsw(e, TR_OP_SUB, tr_em_item(e, it, 1), one(e)), i);
-    tr_tv more = tr_em_op2(e, TR_OP_AND, tr_em_cmp(e, TR_CMP_GE, place, zero(e)),
-                           tr_em_cmp(e, TR_CMP_LT, place, n));
+    tr_tv more =
+        tr_em_op2(e, TR_OP_AND, tr_em_cmp(e, TR_CMP_GE, place, zero(e)), tr_em_cmp(e, TR_CMP_LT, place, n));
     if (go.ty)
         more = tr_em_op2(e, TR_OP_AND, go, more);
     *out = tr_lib_step(e, more, place, i);
