@@ -364,8 +364,8 @@ static bool is_display(const tr_ins *in) {
     return in->op == TR_OP_BUILDLIST || in->op == TR_OP_BUILDMAP;
 }
 
-/* Are two displays alike, as far as it shows: as long, of the same names, and what is in them, too? As what is
- * only read they have a type in common then, if their items have. */
+/* Are two displays alike, as far as it shows: as long, of the same names, and what is in them, too? As what
+ * is only read they have a type in common then, if their items have. */
 static bool are_alike(const tr_fn *f, const tr_ins *a, const tr_ins *b) {
     bool displays = is_display(a) || is_display(b),
          tuples = a->op == TR_OP_BUILDTUP && b->op == TR_OP_BUILDTUP;

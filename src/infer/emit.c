@@ -285,7 +285,7 @@ static void bad_result(emission *m, tr_tv x) {
 
 /* Has who is given a value of this type a list display? An iterator that goes over one only reads it. */
 static bool gives_display(const tr_func *of, const tr_ty *t) {
-    bool walks = tr_lib_is_once((tr_tv){t, TR_NOVAL}) || t->kind == TR_TY_DRAWN;
+    bool walks = tr_lib_is_once((tr_tv){t, TR_NOVAL}) || t->kind == TR_TY_DRAWN || t->kind == TR_TY_CLOSURE;
     if (tr_ty_is_list(t))
         return true;
     for (uint32_t i = 0; !(of->library && walks) && i < t->n; i++)

@@ -442,16 +442,16 @@ bool tr_lib_at_enumerate(tr_em *e, tr_tv it, tr_tv i, tr_tv *out) {
 }
 
 bool tr_lib_count_reversed(tr_em *e, tr_tv it, tr_tv *n) {
-    if (it.ty->n > 1)
-        return tr_lib_count_unknown(e, it, n);
-    return tr_em_iterlen(e, tr_em_item(e, it, 0), n);
+    *n = tr_em_none(e);
+    return it.ty->n > 1 || tr_em_iterlen(e, tr_em_item(e, it, 0), n);
 }
 
 /* Of a list: it ends where the list has become too short for the place that comes next. */
 bool tr_lib_next_reversed(tr_em *e, tr_tv it, tr_tv i, tr_tv go, tr_tv *out) {
     tr_tv n;
     assert(it.ty->n == 2 && "a list and its length");
-    if (!tr_lib_len_list(e, tr_em_item(e, it, 0), &n))
+    tr_tv list = tr_em_item(e, it, 0);
+    if (!tr_lib_kind(list.ty)->len(e, list, &n))
         return false;
     tr_tv place = tr_em_nsw(e, TR_OP_SUB, tr_em_nsw(e, TR_OP_SUB, tr_em_item(e, it, 1), one(e)), i);
     tr_tv more =
