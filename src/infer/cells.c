@@ -376,18 +376,47 @@ static bool map_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uin
     }
 }
 
-/* A display of displays that are not all as long, or of displays and what else may be a list: as tuples they
- * would have no type in common. */
+static bool is_display(const tr_ins *in) {
+    return in->op == TR_OP_BUILDLIST || in->op == TR_OP_BUILDMAP;
+}
+
+/* Are two displays alike, as far as it shows: as long, of the same names, and what is in them, too? As what
+ * is only read they have a type in common then, if their items have. */
+static bool are_alike(const tr_fn *f, const tr_ins *a, const tr_ins *b) {
+    bool displays = is_display(a) || is_display(b),
+         tuples = a->op == TR_OP_BUILDTUP && b->op == TR_OP_BUILDTUP;
+    if (a == b || (!displays && !(tuples && a->nargs == b->nargs)))
+        return true;
+    if (a->op != b->op || a->nargs != b->nargs)
+        return false;
+    const tr_ins *x = a, *y = b;
+    if (a->op == TR_OP_BUILDMAP) {
+        const tr_ins *p = tr_at(f, a->args[0]), *q = tr_at(f, b->args[0]);
+        if (p->nargs != q->nargs)
+            return false;
+        for (uint32_t k = 0; k < p->nargs; k++)
+            if (!tr_obj_equal(tr_at(f, p->args[k])->imm.obj, tr_at(f, q->args[k])->imm.obj))
+                return false;
+        x = tr_at(f, a->args[1]);
+        y = tr_at(f, b->args[1]);
+    }
+    for (uint32_t k = 0; k < x->nargs; k++)
+        if (!are_alike(f, tr_at(f, x->args[k]), tr_at(f, y->args[k])))
+            return false;
+    return true;
+}
+
+/* A display of displays that are not alike, or of displays and what else may be a list: as tuples they would
+ * have no type in common. */
 static bool is_ragged(const tr_fn *f, tr_val v) {
     const tr_ins *in = tr_at(f, v);
     bool any = false, differ = false;
     if (in->op != TR_OP_BUILDLIST)
         return false;
-    const tr_ins *first = in->nargs ? tr_at(f, in->args[0]) : NULL;
     for (uint32_t k = 0; k < in->nargs; k++) {
         const tr_ins *item = tr_at(f, in->args[k]);
-        any = any || item->op == TR_OP_BUILDLIST;
-        differ = differ || item->op != first->op || item->nargs != first->nargs;
+        any = any || is_display(item);
+        differ = differ || !are_alike(f, tr_at(f, in->args[0]), item);
     }
     return any && differ;
 }
@@ -510,19 +539,32 @@ static bool use_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uin
     }
 }
 
-/* What meets a display in a block's parameter: a list of another length or one that is changed, or no
- * display, which no tuple has a type in common with. */
-static bool meets_list(walk *w, const tr_fn *f, tr_val param, uint32_t n) {
+/* A display of names may meet what is known by names, too, and None. */
+static bool may_be_names(const tr_fn *f, const tr_ins *in) {
+    const tr_obj *o = in->op == TR_OP_CALLPY ? constant_of(f, in->args[0]) : NULL;
+    if (in->op == TR_OP_CALLPY)
+        return tr_at(f, in->args[0])->op == TR_OP_CLOSURE || (o && o->kind == TR_OBJ_FUNC);
+    return in->op == TR_OP_OBJ && (in->imm.obj->kind == TR_OBJ_NONE || in->imm.obj->kind == TR_OBJ_DICT);
+}
+
+/* What meets a display in a block's parameter: one that is not alike or is changed, or no display, which what
+ * is only read has no type in common with. `made`: the display, or a part of one, of a length that is not
+ * looked for; or a parameter, which may be given a display of names. */
+static bool meets_other(walk *w, const tr_fn *f, tr_val param, const tr_ins *made, uint32_t place) {
+    bool names = place & NAMES;
     uint8_t *seen = TR_NEW_N(&w->f->ctx->arena, uint8_t, f->ins.n + 1u);
     tr_u32s work = {0};
     tr_vec_push(&w->f->ctx->arena, &work, param);
     seen[param] = 1;
     for (uint32_t i = 0; i < work.n; i++) {
         const tr_ins *p = tr_at(f, work.d[i]);
-        if (p->op == TR_OP_BUILDLIST && (p->nargs != n || value_changes(w, f, work.d[i], ITSELF)))
-            return true;
-        if (p->op == TR_OP_BUILDLIST || p->op == TR_OP_UNDEFVAR)
+        if (p == made || p->op == TR_OP_UNDEFVAR || (names && may_be_names(f, p)))
             continue;
+        if (p->op == (names ? TR_OP_BUILDMAP : TR_OP_BUILDLIST)) {
+            if (p->op != made->op || !are_alike(f, p, made) || value_changes(w, f, work.d[i], place))
+                return true;
+            continue;
+        }
         if (p->op != TR_OP_PARAM || !p->blk)
             return true;
         uint32_t at = tr_param_index(f, work.d[i]);
@@ -555,11 +597,10 @@ static bool value_changes(walk *w, const tr_fn *f, tr_val v, uint32_t place) {
                                   tr_hash_bytes(&(looked_at){f, x, place}, sizeof(looked_at), 0), &known);
         if (!changes && is_seen(w, (looked_at){f, x, place}))
             continue;
-        /* a part of a display is of a length that is not looked for */
         const tr_ins *made = tr_at(f, v);
-        uint32_t length = made->op == TR_OP_BUILDLIST ? made->nargs : UINT32_MAX;
         bool part = made->op == TR_OP_GETITEM && is_slice(tr_at(f, made->args[1]));
-        bool display = place == ITSELF && (made->op == TR_OP_BUILDLIST || part);
+        bool display = (place & PLACES) == ITSELF && !(place & BY_NAME) &&
+                       (place & NAMES || made->op == TR_OP_BUILDLIST || part);
         for (uint32_t i = 0; i < f->ins.n && !changes; i++) {
             const tr_ins *in = &f->ins.d[i];
             bool uses = false;
@@ -572,7 +613,7 @@ static bool value_changes(walk *w, const tr_fn *f, tr_val v, uint32_t place) {
                         continue;
                     tr_val p = tr_blk_at(f, in->imm.succ[s].to)->params.d[k];
                     tr_vec_push(a, &work, ((passed){p, at}));
-                    changes = display && meets_list(w, f, p, length);
+                    changes = display && meets_other(w, f, p, made, place);
                 }
         }
         for (uint32_t k = at; changes; k = work.d[k].from) {

@@ -283,6 +283,17 @@ static void bad_result(emission *m, tr_tv x) {
         tr_em_hint(&m->e, "return one type on all paths");
 }
 
+/* Has who is given a value of this type a list display? An iterator that goes over one only reads it. */
+static bool gives_display(const tr_func *of, const tr_ty *t) {
+    bool walks = tr_lib_is_once((tr_tv){t, TR_NOVAL}) || t->kind == TR_TY_DRAWN || t->kind == TR_TY_CLOSURE;
+    if (tr_ty_is_list(t))
+        return true;
+    for (uint32_t i = 0; !(of->library && walks) && i < t->n; i++)
+        if (gives_display(of, t->items[i]))
+            return true;
+    return false;
+}
+
 static void emit_ret(emission *m, const tr_ins *in) {
     const tr_ty *want = m->s->ret;
     tr_tv x, y;
@@ -292,9 +303,7 @@ static void emit_ret(emission *m, const tr_ins *in) {
     }
     assert(want && "the result has the type of what is returned");
     const tr_func *of = &m->f->p->funcs.d[m->src->func];
-    bool walks =
-        of->library && tr_lib_is_once((tr_tv){want, TR_NOVAL}); /* it only reads what it goes through */
-    if (tr_ty_has_list(want) && !of->round && !walks) {
+    if (gives_display(of, want) && !of->round) {
         tr_em_unsupported(&m->e, "list-result", "returning a list");
         fail_here(m, in);
         end_unreachable(m);

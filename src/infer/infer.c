@@ -350,19 +350,28 @@ tr_em tr_infer_emitter(infer *f, bool dry, uint32_t opts) {
                    .waits = &f->waits};
 }
 
+/* Is what ends a block that it takes an item, of a list into which nothing is put? */
+static bool takes_item(const istate *s, tr_val v) {
+    const tr_ins *in = tr_at(s->src, v);
+    const tr_ty *callee = in->op == TR_OP_CALLPY ? s->ty[in->args[0]] : NULL;
+    return in->op == TR_OP_GETITEM || in->op == TR_OP_ITERGET || (callee && tr_em_takes_item(callee));
+}
+
 static void sweep_all(sweep *w) {
     const tr_fn *src = st(w)->src;
     for (uint32_t k = 0; k < src->rpo.n; k++) {
         tr_bid b = src->rpo.d[k];
         if (!st(w)->live[b])
             continue;
+        tr_val last = TR_NOVAL;
         w->e.ends = false;
         for (tr_val v = tr_blk_at(src, b)->first; v != TR_NOVAL && !w->e.ends; v = tr_at(src, v)->next) {
+            last = v;
             sweep_ins(w, v);
             if (w->anew)
                 return;
         }
-        st(w)->ends[b] = w->e.ends;
+        st(w)->ends[b] = !w->e.ends ? RUNS_ON : takes_item(st(w), last) ? TAKES_NOTHING : ENDS;
     }
 }
 
@@ -530,11 +539,15 @@ bool tr_infer_returns_at(const istate *s, tr_bid b) {
            tr_term(s->src, b)->op == TR_OP_RET;
 }
 
+/* One that takes an item of a list of nothing, and has no result, raises: there, or as what it would return
+ * is unassigned. */
 bool tr_infer_may_return(const istate *s) {
-    for (uint32_t b = 0; b < s->src->blks.n; b++)
-        if (tr_infer_returns_at(s, b))
-            return true;
-    return false;
+    bool any = false, nothing = false;
+    for (uint32_t b = 0; b < s->src->blks.n; b++) {
+        any = any || tr_infer_returns_at(s, b);
+        nothing = nothing || (s->live[b] && s->ends[b] == TAKES_NOTHING);
+    }
+    return any && (s->ret || !nothing);
 }
 
 bool tr_infer_failed(const istate *s) {

@@ -22,13 +22,17 @@ typedef struct fact {
 
 /* What inference knows about one instance. The typed function is made in a second step,
  * once all types are stable. */
+/* A block's end is reached; or not, as a call in it never returns, or it takes an item of a list into which
+ * nothing is put. */
+enum block_end { RUNS_ON, ENDS, TAKES_NOTHING };
+
 typedef struct istate {
     uint32_t inst; /* index into prog->insts */
     tr_fn *src;
     const tr_ty **ty; /* per untyped value; NULL = nothing known yet (bottom) */
     uint8_t *bad;     /* per untyped value: its operation failed, or its inputs have no common type */
     uint8_t *live;    /* per untyped block */
-    uint8_t *ends;    /* per untyped block: a call in it never returns, so its end is not reached */
+    uint8_t *ends;    /* per untyped block: why its end is not reached (block_end) */
     const tr_ty *ret; /* estimate of the result type; NULL = no return seen yet */
     const tr_ty *declared;
     bool running, done, consulted, queued, launched;

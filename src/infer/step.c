@@ -534,8 +534,9 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
 /* What does not return in an operation ends the block if it is certain to run there: the item that a loop
  * asks for is, what NEXT calls to find one is not. */
 static bool ins_may_end_block(const tr_em *e, const tr_ins *in, const tr_tv *a) {
-    return in->op == TR_OP_CHECKDEF || in->op == TR_OP_ITERGET ||
-           (in->op == TR_OP_CALLPY && callee_is_users(e, a[0].ty));
+    if (in->op == TR_OP_CALLPY)
+        return callee_is_users(e, a[0].ty) || tr_em_takes_item(a[0].ty);
+    return in->op == TR_OP_CHECKDEF || in->op == TR_OP_ITERGET || in->op == TR_OP_GETITEM;
 }
 
 bool tr_infer_step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *given, tr_tv *out) {

@@ -10,6 +10,10 @@
 
 enum { DEPTH = 16 }; /* of tuples in tuples, and of choices between them */
 
+/* What a walk says of a value: the one asked about may be it, or have it; where it comes from was followed,
+ * too. What may be the same array by its type alone is not, unless it is come to another way. */
+enum { MAY_BE = 1, FOLLOWED = 2 };
+
 tr_val tr_array_root(const tr_fn *f, tr_val v) {
     while (tr_is_view(tr_at(f, v)))
         v = tr_at(f, v)->args[0];
@@ -90,7 +94,7 @@ static void visit_whole(walk *w, tr_val v, uint32_t k, int depth) {
 
 static void everything(walk *w) {
     for (uint32_t v = 0; v < w->f->ins.n; v++)
-        w->from[v] = 1;
+        w->from[v] = MAY_BE | FOLLOWED;
 }
 
 /* Item k of a tuple that was passed in: an array of its own, however often it is taken out. Where that is
@@ -99,11 +103,13 @@ static void same_item(walk *w, tr_val tuple, uint32_t k) {
     bool any = false;
     for (tr_val x = 0; x < w->f->ins.n; x++) {
         const tr_ins *in = tr_at(w->f, x);
-        if (in->op == TR_OP_EXTRACT && in->args[0] == tuple && in->imm.i == k && in->blk != TR_NOBLK)
-            w->from[x] = any = true;
+        if (in->op == TR_OP_EXTRACT && in->args[0] == tuple && in->imm.i == k && in->blk != TR_NOBLK) {
+            w->from[x] |= MAY_BE;
+            any = true;
+        }
     }
     if (!any)
-        w->from[tuple] = 1;
+        w->from[tuple] |= MAY_BE;
 }
 
 static bool is_followed(walk *w, tr_val tuple, uint32_t k) {
@@ -163,9 +169,9 @@ static void whole(walk *w, tr_val v) {
     const tr_fn *f = w->f;
     v = tr_array_root(f, v);
     const tr_ins *in = tr_at(f, v);
-    if (w->from[v] || !tr_ty_has_arrays(in->ty))
+    if (w->from[v] & FOLLOWED || !tr_ty_has_arrays(in->ty))
         return;
-    w->from[v] = 1;
+    w->from[v] = MAY_BE | FOLLOWED;
     switch ((tr_op)in->op) {
     case TR_OP_EXTRACT: item(w, in->args[0], (uint32_t)in->imm.i, DEPTH); break;
     case TR_OP_SELECT:
@@ -185,7 +191,7 @@ static void whole(walk *w, tr_val v) {
         for (tr_val x = 0; x < f->ins.n; x++)
             if (tr_at(f, x)->op == TR_OP_ITEMS && tr_at(f, x)->blk != TR_NOBLK &&
                 tr_at(f, tr_at(f, x)->args[0])->ty == tr_at(f, in->args[0])->ty)
-                w->from[x] = 1;
+                w->from[x] |= MAY_BE;
         break;
     case TR_OP_TAKE: /* what was put into any container, here or before */
     case TR_OP_PEEK:
@@ -195,7 +201,7 @@ static void whole(walk *w, tr_val v) {
     case TR_OP_ARRAYAT: /* whoever else says the same */
         for (tr_val x = 0; x < f->ins.n; x++)
             if (tr_at(f, x)->op == TR_OP_ARRAYAT && tr_at(f, x)->args[0] == in->args[0])
-                w->from[x] = 1;
+                w->from[x] |= MAY_BE;
         break;
     default: break;
     }

@@ -126,6 +126,11 @@ bool tr_em_changes(const char *name) {
     return tr_em_changes_list(name) && strcmp(name, "copy") != 0;
 }
 
+bool tr_em_takes_item(const tr_ty *callee) {
+    return callee->kind == TR_TY_METHOD &&
+           (strcmp(callee->name, "pop") == 0 || strcmp(callee->name, "popitem") == 0);
+}
+
 bool tr_em_puts_in_list(const char *name) {
     static const char *const names[] = {"append", "insert", "remove", "index", "count"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -273,7 +273,7 @@ static tr_tv lit_const(tr_em *e, const tr_obj *o, const tr_ty *to) {
     return mk(to, tr_const_int(f, to, tr_ty_truncate(to, re)));
 }
 
-/* A tuple whose items are strong, and so are the parts of slices among these. */
+/* A tuple whose items are strong, and so are the parts of slices among these; an f-string is a string. */
 static tr_tv strong_items(tr_em *e, tr_tv x) {
     const tr_ty *to = tr_ty_strong(e->types, x.ty);
     if (to == x.ty)
@@ -281,6 +281,8 @@ static tr_tv strong_items(tr_em *e, tr_tv x) {
     tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, x.ty->n);
     for (uint32_t i = 0; i < x.ty->n; i++) {
         it[i] = tr_em_item(e, x, i);
+        if (it[i].ty->kind == TR_TY_TEXT && !tr_em_string(e, it[i], &it[i]))
+            it[i] = tr_lib_undef(e, to->items[i]); /* why has been told */
         it[i] = it[i].ty->kind == TR_TY_SLICE ? strong_items(e, it[i]) : tr_em_strong(e, it[i]);
         if (it[i].ty != to->items[i]) /* a text, str(x), is the string */
             tr_em_coerce(e, it[i], to->items[i], &it[i]);

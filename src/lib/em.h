@@ -356,6 +356,8 @@ const tr_obj *tr_em_method_of(const tr_em *e, const char *cls,
 bool tr_em_puts_in_list(const char *name);       /* is it a method that is given an item of the list? */
 bool tr_em_changes_dict(const char *name); /* is it a method that a dict has, and one of names has not? */
 bool tr_em_changes(const char *name);      /* is it a method of lists, sets or dicts that changes them? */
+/* A call of it gives an item of a list, a set or a dict, or raises. */
+bool tr_em_takes_item(const tr_ty *callee);
 bool tr_em_changes_list(const char *name); /* is it a method that a list has and a tuple has not? */
 /* Iteration: next() gives a step (kind STEP), which says whether there is an item and, if so,
  * at which place tr_em_iterget() finds it. What has a length is counted: the place is the

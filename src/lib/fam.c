@@ -290,11 +290,35 @@ static bool one_round(tr_em *e, tr_tv it, tr_tv step, tr_eachfn each, const void
     return tr_em_iterget(e, it, tr_em_item(e, step, TR_STEP_PLACE), &x) && each(e, x, user, acc, stop);
 }
 
+/* To ask for an item changes nothing. */
+static bool asks_for_free(const tr_ty *it) {
+    return it->kind == TR_TY_TUPLE || it->kind == TR_TY_LIST || it->kind == TR_TY_ARRAY ||
+           it->kind == TR_TY_RANGE || it->kind == TR_TY_STRING;
+}
+
+bool tr_fam_gives_nothing(const tr_ty *it) {
+    switch ((tr_tyk)it->kind) {
+    case TR_TY_TUPLE: return !it->n;
+    case TR_TY_GENEXPR:
+    case TR_TY_ENUMERATE: return tr_fam_gives_nothing(it->items[1]);
+    case TR_TY_REVERSED: return tr_fam_gives_nothing(it->items[0]);
+    case TR_TY_ZIP:
+        for (uint32_t k = 0; k < it->n; k++) {
+            if (tr_fam_gives_nothing(it->items[k]))
+                return true;
+            if (!asks_for_free(it->items[k]))
+                return false;
+        }
+        return false;
+    default: return false;
+    }
+}
+
 bool tr_em_each(tr_em *e, tr_tv it, uint32_t n, tr_tv *acc, tr_eachfn each, const void *user) {
     assert(tr_em_is_whole(e, it) && tr_em_are_whole(e, n, acc) && "a loop begins with values");
     if (it.ty->kind == TR_TY_GENEXPR)
         return tr_lib_each_genexpr(e, it, n, acc, each, user);
-    if (it.ty->kind == TR_TY_TUPLE && !it.ty->n)
+    if (tr_fam_gives_nothing(it.ty))
         return true;
     tr_tv *c = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u), *end = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u), len,
           step, stop;

@@ -36,6 +36,12 @@ bool tr_fam_dtype(tr_em *e, const tr_bcall *c, tr_tv x, const tr_ty **out);
 tr_tv tr_fam_round_int(tr_em *e, tr_tv x, tr_tv ndigits);
 /* A flag that must be known when compiling; `dflt` when absent. */
 bool tr_fam_flag(tr_em *e, const tr_bcall *c, tr_tv x, const char *what, bool dflt, bool *out);
+/* A dict of keys and values, in turn, whose lists have the number `which` (tr_em.list) and the one behind. */
+bool tr_lib_numbered_dict(tr_em *e, uint32_t which, uint32_t n, const tr_tv *x, tr_tv *out);
+/* Does its type say that there are no items: (), enumerate([]), zip([], x)? They are of no type then. */
+bool tr_fam_gives_nothing(const tr_ty *it);
+/* An item of the list is taken: of one into which nothing is put that never returns. */
+void tr_fam_takes_item(tr_em *e, tr_tv list);
 /* An axis, a constant, of `ndim`; negative ones count from the end. */
 bool tr_fam_axis(tr_em *e, const tr_bcall *c, uint32_t ndim, tr_tv x, uint32_t *out);
 /* The same of one that may be known at run time alone, as an int64; whether axes are all

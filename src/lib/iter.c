@@ -442,12 +442,30 @@ bool tr_lib_at_enumerate(tr_em *e, tr_tv it, tr_tv i, tr_tv *out) {
 }
 
 bool tr_lib_count_reversed(tr_em *e, tr_tv it, tr_tv *n) {
-    *n = it.ty->n > 1 ? tr_em_item(e, it, 1) : zero(e);
+    *n = tr_em_none(e);
     return it.ty->n > 1 || tr_em_iterlen(e, tr_em_item(e, it, 0), n);
+}
+
+/* Of a list: it ends where the list has become too short for the place that comes next. */
+bool tr_lib_next_reversed(tr_em *e, tr_tv it, tr_tv i, tr_tv go, tr_tv *out) {
+    tr_tv n;
+    assert(it.ty->n == 2 && "a list and its length");
+    tr_tv list = tr_em_item(e, it, 0);
+    if (!tr_lib_kind(list.ty)->len(e, list, &n))
+        return false;
+    tr_tv place = tr_em_nsw(e, TR_OP_SUB, tr_em_nsw(e, TR_OP_SUB, tr_em_item(e, it, 1), one(e)), i);
+    tr_tv more =
+        tr_em_op2(e, TR_OP_AND, tr_em_cmp(e, TR_CMP_GE, place, zero(e)), tr_em_cmp(e, TR_CMP_LT, place, n));
+    if (go.ty)
+        more = tr_em_op2(e, TR_OP_AND, go, more);
+    *out = tr_lib_step(e, more, place, i);
+    return true;
 }
 
 bool tr_lib_at_reversed(tr_em *e, tr_tv it, tr_tv i, tr_tv *out) {
     tr_tv x = tr_em_item(e, it, 0), n;
+    if (it.ty->n > 1)
+        return tr_em_iterget(e, x, i, out);
     if (x.ty->kind == TR_TY_RANGE) {
         *out = tr_em_conv(e, range_back_at(e, x, i), x.ty->elem);
         return true;

@@ -35,6 +35,7 @@ bool tr_lib_get_dict(tr_em *e, tr_tv d, tr_tv k, tr_tv *out) {
     if (!tr_table_find(e, d, k, &entry))
         return false;
     tr_table_check_key(e, tr_table_found(e, entry), k);
+    tr_fam_takes_item(e, tr_table_values(e, d));
     return tr_table_value_at(e, d, entry, out);
 }
 
@@ -49,13 +50,18 @@ bool tr_lib_del_dict(tr_em *e, tr_tv d, tr_tv k) {
 
 /* --- displays --- */
 
-bool tr_em_new_dict(tr_em *e, uint32_t n, const tr_tv *x, tr_tv *out) {
-    if (!new_dict(e, TR_TABLE_KEYS, TR_TABLE_VALUES, out))
+bool tr_lib_numbered_dict(tr_em *e, uint32_t which, uint32_t n, const tr_tv *x, tr_tv *out) {
+    if (!new_dict(e, which, which + 1, out))
         return false;
     for (uint32_t k = 0; k < n; k += 2)
         if (!tr_lib_set_dict(e, *out, x[k], x[k + 1], false))
             return false;
     return true;
+}
+
+bool tr_em_new_dict(tr_em *e, uint32_t n, const tr_tv *x, tr_tv *out) {
+    assert(TR_TABLE_VALUES == TR_TABLE_KEYS + 1 && "keys, then values");
+    return tr_lib_numbered_dict(e, TR_TABLE_KEYS, n, x, out);
 }
 
 static bool each_pair(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *stop) {
@@ -153,9 +159,6 @@ static bool value_or(tr_em *e, tr_tv d, tr_tv entry, tr_tv other, bool goes, tr_
         return false;
     const tr_ty *t = tr_ty_join(e->types, tr_ty_strong(e->types, x.ty), tr_ty_strong(e->types, other.ty),
                                 e->opts->promote_numba);
-    bool nothing = !tr_ty_list_item(e->types, d.ty->items[1], false);
-    if (!t && nothing && e->dry) /* so far: d[k] = d.get(k, "") + x */
-        t = tr_ty_told(e->types, tr_ty_strong(e->types, other.ty));
     if (!t)
         return tr_em_error(e, "the value is %s, or else %s: they have no common type", tr_em_tyname(e, x.ty),
                            tr_em_tyname(e, other.ty));
@@ -197,9 +200,13 @@ bool tr_lib_dict_pop(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv entry, d = c->a[0];
     if (!tr_table_find(e, d, c->a[1], &entry))
         return false;
+    bool nothing = !tr_ty_list_item(e->types, tr_em_item(e, d, 1).ty, false);
+    if (c->a[2].ty && nothing) /* so it is the other one */
+        return tr_em_coerce(e, c->a[2], tr_ty_strong(e->types, c->a[2].ty), out);
     if (c->a[2].ty)
         return value_or(e, d, entry, c->a[2], true, out);
     tr_table_check_key(e, tr_table_found(e, entry), c->a[1]);
+    tr_fam_takes_item(e, tr_table_values(e, d));
     if (!tr_table_value_at(e, d, entry, out))
         return false;
     tr_table_leave(e, d, entry);

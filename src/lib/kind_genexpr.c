@@ -137,10 +137,6 @@ static bool may_stop(tr_em *e, const tr_ty *item, uint32_t n, const tr_tv *acc, 
 }
 
 /* A tuple of nothing, or a display: nobody is asked what its items are. */
-static bool is_empty(tr_tv it) {
-    return it.ty->kind == TR_TY_TUPLE && it.ty->n == 0;
-}
-
 /* What one value is, found dry; NULL where all are left out. */
 static bool value_type(tr_em *e, tr_tv gen, const tr_ty **out) {
     tr_em probe = *e;
@@ -148,7 +144,7 @@ static bool value_type(tr_em *e, tr_tv gen, const tr_ty **out) {
     tr_tv x, r, closure = tr_em_item(&probe, gen, 0);
     probe.dry = true;
     *out = NULL;
-    if (is_empty(tr_em_item(&probe, gen, 1)))
+    if (tr_fam_gives_nothing(tr_em_item(&probe, gen, 1).ty))
         return true;
     if (!tr_fam_item_type(&probe, tr_em_item(&probe, gen, 1), &item))
         return false;

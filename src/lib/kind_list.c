@@ -40,6 +40,11 @@ bool tr_em_items(tr_em *e, tr_tv list, tr_tv *out) {
     return true;
 }
 
+void tr_fam_takes_item(tr_em *e, tr_tv list) {
+    if (!tr_ty_list_item(e->types, list.ty, false))
+        e->ends = true;
+}
+
 tr_tv tr_lib_item_at(tr_em *e, tr_tv a, tr_tv at) {
     if (!tr_ty_is_slots(a.ty))
         return tr_em_load(e, a, &at);
@@ -67,11 +72,38 @@ static tr_tv length(tr_em *e, tr_tv list) {
 
 /* --- what changes it --- */
 
-/* A display that is only read becomes a list where it is an item of one, which nobody else has then. */
+/* Are there displays in it that are only read? What a partial has by name is none. */
+static bool has_displays(const tr_ty *t) {
+    if (tr_ty_is_list(t) || t->kind == TR_TY_KEYED)
+        return true;
+    for (uint32_t i = 0; t->kind != TR_TY_PARTIAL && i < t->n; i++)
+        if (has_displays(t->items[i]))
+            return true;
+    return false;
+}
+
+static bool with_lists(tr_em *e, tr_tv x, uint32_t *which, tr_tv *out);
+
+static bool as_dict(tr_em *e, tr_tv x, uint32_t *which, tr_tv *out) {
+    uint32_t n = tr_em_keyed_n(x.ty), mine = *which;
+    tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, 2 * n + 1u);
+    *which += 2;
+    for (uint32_t k = 0; k < n; k++) {
+        it[2 * k] = tr_em_item(e, tr_em_item(e, x, 0), k);
+        if (!with_lists(e, tr_em_keyed_value(e, x, k), which, &it[2 * k + 1]))
+            return false;
+    }
+    return tr_lib_numbered_dict(e, mine, 2 * n, it, out);
+}
+
+/* A display that is only read becomes a list, or a dict, where it is an item of a list, which nobody else has
+ * then. */
 static bool with_lists(tr_em *e, tr_tv x, uint32_t *which, tr_tv *out) {
     *out = x;
-    if (!tr_ty_has_list(x.ty))
+    if (!has_displays(x.ty))
         return true;
+    if (x.ty->kind == TR_TY_KEYED)
+        return as_dict(e, x, which, out);
     bool list = tr_ty_is_list(x.ty);
     tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, x.ty->n + 1u);
     const tr_ty **ty = TR_NEW_N(&e->ctx->arena, const tr_ty *, x.ty->n + 1u);
@@ -353,6 +385,7 @@ bool tr_lib_list_pop(tr_em *e, const tr_bcall *c, tr_tv *out) {
         tr_em_check(e, ok, TR_EXC_INDEX, "pop index out of range", 0, NULL);
     }
     *out = tr_lib_item_at(e, a, at);
+    tr_fam_takes_item(e, list);
     if (tr_ty_is_slots(a.ty)) {
         runtime(e, TR_RT_LIST_CUT, 4, (tr_tv[]){list, at, one, one});
         return true;
@@ -402,6 +435,7 @@ bool tr_lib_get_list(tr_em *e, tr_tv list, tr_tv i, tr_tv *out) {
         return tr_em_error(e, "list indices must be integers or slices, not %s", tr_em_tyname(e, i.ty));
     tr_tv at = tr_lib_checked_index(e, i, tr_em_dim(e, a, 0), 0, "list index out of range");
     *out = tr_lib_item_at(e, a, at);
+    tr_fam_takes_item(e, list);
     return true;
 }
 
@@ -505,6 +539,7 @@ bool tr_lib_at_list(tr_em *e, tr_tv list, tr_tv i, tr_tv *out) {
     tr_tv n = tr_em_dim(e, a, 0);
     tr_em_check(e, tr_em_cmp(e, TR_CMP_LT, i, n), TR_EXC_INDEX, "list index out of range", 0, NULL);
     *out = tr_lib_item_at(e, a, i);
+    tr_fam_takes_item(e, list);
     return true;
 }
 
@@ -640,9 +675,18 @@ static bool each_compared(tr_em *e, tr_tv pair, const void *user, tr_tv *acc, tr
     return true;
 }
 
+/* No item was ever put into it, of any type. */
+static bool gives_nothing(tr_em *e, tr_tv list) {
+    return !tr_ty_list_item(e->types, list.ty, false);
+}
+
 static bool in_order(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
     order o = {op};
     tr_tv n[2] = {length(e, x), length(e, y)}, acc[2];
+    if (gives_nothing(e, x) || gives_nothing(e, y)) {
+        *out = tr_em_cmp(e, op, n[0], n[1]);
+        return true;
+    }
     const tr_ty *ty[2] = {x.ty, y.ty};
     tr_tv both = tr_em_make(e, tr_ty_of(e->types, TR_TY_ZIP, 0, 2, ty), 2, (tr_tv[]){x, y});
     acc[0] = acc[1] = tr_em_strong(e, tr_em_bool(e, true));
@@ -659,7 +703,7 @@ static bool lists_equal(tr_em *e, tr_tv x, tr_tv y, tr_tv *out) {
     tr_redk both = TR_RED_AND;
     if (!tr_em_items(e, x, &in[0]) || !tr_em_items(e, y, &in[1]))
         return false;
-    if (tr_ty_is_slots(in[0].ty) || tr_ty_is_slots(in[1].ty))
+    if (tr_ty_is_slots(in[0].ty) || tr_ty_is_slots(in[1].ty) || gives_nothing(e, x) || gives_nothing(e, y))
         return in_order(e, TR_CMP_EQ, x, y, out);
     for (int k = 0; k < 2; k++)
         n[k] = tr_em_dim(e, in[k], 0);

@@ -330,6 +330,7 @@ bool tr_table_pop_last(tr_em *e, tr_tv x, const char *what, tr_tv *key, tr_tv *v
         return false;
     tr_tv last = tr_em_nsw(e, TR_OP_SUB, tr_em_dim(e, a, 0), tr_em_i64(e, 1));
     tr_em_check(e, tr_table_found(e, last), TR_EXC_KEY, what, 0, NULL);
+    tr_fam_takes_item(e, set);
     if (!tr_table_key_at(e, set, last, key) || (value && !tr_table_value_at(e, x, last, value)))
         return false;
     tr_table_leave(e, x, last);

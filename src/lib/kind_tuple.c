@@ -143,7 +143,7 @@ static bool tuple_slice(tr_em *e, tr_tv t, tr_tv s, tr_tv *out) {
     uint32_t k = 0;
     for (int64_t i = v[0]; v[2] > 0 ? i < v[1] : i > v[1]; i += v[2])
         it[k++] = tr_em_item(e, t, (uint32_t)i);
-    *out = tr_em_tuple(e, k, it);
+    *out = tr_ty_is_list(t.ty) ? tr_em_display(e, k, it) : tr_em_tuple(e, k, it);
     return true;
 }
 
@@ -160,8 +160,11 @@ static tr_tv by_bits(tr_em *e, uint32_t n, const tr_tv *x, const tr_tv *is_set) 
 
 /* Item at a run-time position already in range, of the joined type. */
 bool tr_lib_at_tuple(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
-    if (t.ty->n == 0)
-        return tr_em_error(e, "an empty tuple has no items");
+    if (t.ty->n == 0) { /* who asks has been told that there is none */
+        e->ends = true;
+        *out = tr_lib_undef(e, tr_ty_scalar(e->types, TR_TY_BOOL));
+        return true;
+    }
     const tr_ty *j = tr_ty_strong(e->types, t.ty->items[0]);
     for (uint32_t k = 1; j && k < t.ty->n; k++)
         j = tr_ty_join(e->types, j, t.ty->items[k], e->opts->promote_numba);

@@ -223,6 +223,10 @@ bool tr_lib_py_sum(tr_em *e, const tr_bcall *c, tr_tv *out) {
         *out = start;
         return true;
     }
+    if (tr_fam_gives_nothing(it.ty)) {
+        *out = start;
+        return true;
+    }
     const tr_ty *t, *s = tr_lib_scalar(e, start.ty);
     if (!tr_em_iter(e, it, &it) || !tr_fam_item_type(e, it, &t))
         return false;

@@ -81,6 +81,17 @@ bool tr_lib_num_bits(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* --- tuples --- */
 
+/* list.index(x) has not found it: CPython's message has its repr. */
+static bool tell_not_in_list(tr_em *e, const void *user, tr_tv *acc) {
+    tr_tv piece[2] = {{NULL, TR_NOVAL}, tr_em_lit(e, tr_obj_str(&e->ctx->arena, " is not in list"))}, text;
+    (void)acc;
+    if (!tr_em_str(e, *(const tr_tv *)user, true, &piece[0]) || !tr_em_text(e, 2, piece, &text) ||
+        !tr_em_string(e, text, &text))
+        return false;
+    tr_em_check(e, tr_em_strong(e, tr_em_bool(e, false)), TR_EXC_VALUE, "{0}", 1, &text);
+    return true;
+}
+
 /* count(x), index(x). aux 1: index, which raises when there is none. */
 bool tr_lib_tuple_find(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv t = c->a[0], n = tr_em_i64(e, 0), at = tr_em_i64(e, -1), eq;
@@ -94,17 +105,13 @@ bool tr_lib_tuple_find(tr_em *e, const tr_bcall *c, tr_tv *out) {
         else
             n = tr_em_op2(e, TR_OP_ADD, n, tr_em_conv(e, eq, n.ty));
     }
-    bool list = tr_ty_is_list(t.ty), number = tr_ty_is_int(tr_ty_strong(e->types, c->a[1].ty));
-    tr_tv x = c->a[1];
-    if (c->aux && list && number)
-        x = tr_em_conv(e, x, tr_ty_strong(e->types, x.ty));
-    if (c->aux)
-        tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, at, n), TR_EXC_VALUE,
-                    !list    ? "tuple.index(x): x not in tuple"
-                    : number ? "{0} is not in list"
-                             : "the value is not in list",
-                    list && number, &x);
     *out = c->aux ? at : n;
+    if (!c->aux)
+        return true;
+    tr_tv there = tr_em_cmp(e, TR_CMP_GE, at, n);
+    if (tr_ty_is_list(t.ty))
+        return tr_fam_when(e, tr_fam_not(e, there), 0, NULL, tell_not_in_list, &c->a[1]);
+    tr_em_check(e, there, TR_EXC_VALUE, "tuple.index(x): x not in tuple", 0, NULL);
     return true;
 }
 

@@ -5,7 +5,8 @@
  * does (own.c). So between the take and the last use of all that is made of it nothing may drop items of
  * such containers: a `put` into slots of this type, what makes such a list shorter, or a call of what may do
  * so. Containers of other types are other containers, so what happens to a row drops no row. Adding items
- * drops none; a value lies in registers, so it does not matter where the slots move.
+ * drops none; a value lies in registers, so it does not matter where the slots move. Where the container is
+ * itself peeked at, in another one, nothing may drop what has such items at any depth.
  *
  * What an item is put into another container with, or returned by, is retained by own.c as for any alias.
  * Cost: for each take a walk over the function, backwards until nothing changes. */
@@ -21,6 +22,7 @@ typedef struct borrower {
     const tr_ty *item; /* what was taken, */
     uint8_t *of;       /* and which values are made of it */
     bool carried;      /* a block's parameter is one of them */
+    bool deep;         /* the container it was taken from is borrowed, too */
     uint8_t *seen;     /* instances that were looked into */
     uint8_t *live;     /* per block: one of them is used from its start on */
 } borrower;
@@ -29,16 +31,26 @@ typedef struct borrower {
 
 static bool fn_drops(borrower *w, const tr_fn *f);
 
+/* Are values of type t such items, or, where that matters, do they have some? */
+static bool has_item(const borrower *w, const tr_ty *t) {
+    if (t == w->item)
+        return true;
+    for (uint32_t i = 0; w->deep && i < t->n; i++)
+        if (has_item(w, t->items[i]))
+            return true;
+    return false;
+}
+
 /* Has t a list of such items? */
-static bool has_such(const tr_ty *t, const tr_ty *item) {
-    return t && t->kind == TR_TY_LIST && t->items[0] == item;
+static bool has_such(const borrower *w, const tr_ty *t) {
+    return t && t->kind == TR_TY_LIST && has_item(w, t->items[0]);
 }
 
 static bool ins_drops(borrower *w, const tr_fn *f, const tr_ins *in) {
     if (in->op == TR_OP_PUT)
-        return tr_at(f, in->args[0])->ty->elem->items[0] == w->item;
+        return has_item(w, tr_at(f, in->args[0])->ty->elem->items[0]);
     for (uint32_t k = 0; k < in->nargs && tr_ins_cuts(in); k++)
-        if (has_such(tr_at(f, in->args[k])->ty, w->item))
+        if (has_such(w, tr_at(f, in->args[k])->ty))
             return true;
     for (unsigned k = 0; in->op == TR_OP_PATTERN && tr_pat_any(in->imm.pat, k); k++)
         if (fn_drops(w, tr_pat_any(in->imm.pat, k)))
@@ -102,6 +114,40 @@ static void find_made(borrower *w, tr_val v) {
     }
 }
 
+/* Marks what a value is made of; true: something new was marked. */
+static bool mark_operands(borrower *w, tr_val x) {
+    const tr_ins *in = tr_at(w->f, x);
+    bool any = false;
+    for (uint32_t k = 0; (makes_alias(in) || in->op == TR_OP_ITEMS) && k < in->nargs; k++) {
+        any = any || !w->of[in->args[k]];
+        w->of[in->args[k]] = 1;
+    }
+    for (tr_way way = {0}; in->op == TR_OP_PARAM && in->blk && tr_next_way(w->f, in->blk, &way);) {
+        tr_val given = way.edge->args[tr_param_index(w->f, x)];
+        any = any || !w->of[given];
+        w->of[given] = 1;
+    }
+    return any;
+}
+
+/* May the container that v is taken from be one that is only peeked at? */
+static bool is_in_borrowed(borrower *w, tr_val v) {
+    bool changed = true;
+    memset(w->of, 0, w->f->ins.n);
+    w->of[tr_at(w->f, v)->args[0]] = 1;
+    while (changed) {
+        changed = false;
+        for (tr_val x = 0; x < w->f->ins.n; x++) {
+            if (!w->of[x])
+                continue;
+            if (tr_at(w->f, x)->op == TR_OP_PEEK)
+                return true;
+            changed = mark_operands(w, x) || changed;
+        }
+    }
+    return false;
+}
+
 /* --- where it is needed --- */
 
 static bool edge_uses(const borrower *w, const tr_edge *e) {
@@ -152,6 +198,7 @@ static bool walk_block(borrower *w, tr_bid b, tr_val taken, bool *dropped) {
 static bool can_borrow(borrower *w, tr_val v) {
     tr_fn *f = w->f;
     w->item = tr_at(f, v)->ty;
+    w->deep = is_in_borrowed(w, v);
     find_made(w, v);
     memset(w->live, 0, f->blks.n);
     memset(w->seen, 0, w->p->insts.n);

@@ -455,6 +455,9 @@ static bool can_be_held(const tr_ty *t) {
     case TR_TY_LIST:
     case TR_TY_SET:
     case TR_TY_DICT:
+    case TR_TY_FACED:
+    case TR_TY_FROZEN:
+    case TR_TY_DEQUE:
     case TR_TY_STRING:
     case TR_TY_BYTES:
     case TR_TY_RECORDS:

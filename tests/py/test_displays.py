@@ -626,6 +626,184 @@ def strings_made_within_tuples_that_are_handed_on():
     return h, heapq.heappop(h)
 
 
+@case
+def case_82():
+    return [len([1, "a", (2,)][:2])], [{3}][:] == [{3}], [1, 2] == [], [[1], [2]] != []
+
+
+@case
+def case_83():
+    d = {}
+    for k, v in zip([], [{1}]):
+        d[k] = v
+    return dict(zip([], [[1]])), dict(zip(["a"], [])), [k for k, v in enumerate([])], d
+
+
+@case
+def case_84():
+    return sum(x for x in [] if x > 4), sum(x for x in zip([], [1])), dict({}).pop(2, "x")
+
+
+@case
+def case_85():
+    c = len("abc") > 2
+    d = {"a": 1.5} if c else {"b": 2.5, "c": 1.0}
+    l = list([[1, 2], [3]] if c else [[4]])
+    e = ({"a": [1]} if c else {"a": [2]}) if d else {"q": [3, 4]}
+    return d, l, e
+
+
+@case
+def case_86():
+    d = {"k": {"a": [1]}}
+    d.setdefault("x", d["q"] if "q" in d else {"b": [2]})
+    held = [{"a": 1}, {"b": 2, "c": 3}]
+    return d, dict(zip([1, 2], [{"a": 1}, {"b": 2}])), [sorted(x) for x in held], held == [{"a": 1}]
+
+
+@case
+def case_87():
+    stack, d = [], {}
+    try:
+        v = stack.pop() if not stack else "b"
+    except IndexError:
+        v = "none"
+    try:
+        w = d[3] + "abc"
+    except KeyError:
+        w = "no key"
+    return v, w
+
+
+@case
+def case_88():
+    l, seen = [1, 2, 3, 4, 5], []
+    for x in reversed(l):
+        seen.append(x)
+        l.pop(0)
+    it = reversed(seen)
+    first = next(it)
+    seen.clear()
+    return l, seen, first, list(it)
+
+
+@case
+def case_89():
+    found = []
+    for x in ("b", "it's"):
+        try:
+            ["a"].index(x)
+        except ValueError:
+            found.append(x)
+    d = {"a": 1, "b": 2}
+    return found, ["a" in d, "".join(["b"]) in d], [d[k.lower()] for k in ("A", "B")]
+
+
+@case
+def case_90():
+    def width(t):
+        return len(t[0]) + t[1]
+
+    return width((f"{7:03d}|", 2)), width(("ab" + str(1), 1))
+
+
+@case
+def case_91():
+    rows = [[[7, 2, 3]], [[4]]]
+    a = rows[0]
+    b = a[0]
+    rows.clear()
+    other = [[i, i] for i in range(50)]
+    return b, len(other)
+
+
+@case
+def case_92():
+    words = [["abc" + str(1)], ["x"]]
+    row = words[0]
+    s = row[0]
+    words[0] = [str(2)]
+    other = [str(i) + "zzzz" for i in range(50)]
+    return s + "!", len(other)
+
+
+@pytest.mark.parametrize(
+    ("l", "x"),
+    [(["a"], "it's"), ([(1, "a")], (1, "b")), ([[1]], [2]), ([1.5], 2.5), ([{1}], {2}), ([None, 2], 3)],
+)
+def test_what_is_not_in_a_list_is_told_by_its_repr(l, x):
+    with pytest.raises(ValueError) as want:
+        l.index(x)
+    with pytest.raises(ValueError) as e:
+        njit(lambda l, x: l.index(x))(l, x)
+    assert e.value.args == want.value.args
+
+
+def test_what_is_not_in_a_display_is_told_by_its_repr():
+    with pytest.raises(ValueError, match="^'b' is not in list$"):
+        njit(lambda: [1, "a", (2,)].index("b"))()
+
+
+def through_or(a):
+    a = a | a
+    for _, y in a.items():
+        y.append(2)
+
+
+def through_copy(a):
+    b = a.copy()
+    b[0].append(3)
+
+
+def through_display(a):
+    b = {**a, 5: [1]}
+    b[0].append(3)
+
+
+def through_store(a):
+    b = {}
+    b[0] = a[0]
+    b[0].append(3)
+
+
+def through_comprehension(a):
+    b = {k: v for k, v in a.items()}
+    b[0].append(3)
+
+
+@pytest.mark.parametrize(
+    "f", [through_or, through_copy, through_display, through_store, through_comprehension]
+)
+def test_what_an_argument_has_is_changed_through_another_dict(f):
+    """Values of the other dict are taken out of a list of the same type as the argument's."""
+    d, want = {0: [1]}, {0: [1]}
+    inner = d[0]
+    njit(f)(d)
+    f(want)
+    assert d == want and d[0] is inner
+
+
+def last_of(a, n):
+    for i in range(n):
+        x = a[i]
+    return x
+
+
+@njit
+def last_by_call(a, n):
+    return last_of(a, n)
+
+
+@pytest.mark.parametrize("f", [njit(last_of), last_by_call])
+def test_an_empty_list_raises_where_an_item_is_taken(f):
+    """Code for a list of nothing ends there: what follows is neither typed nor refused."""
+    assert f([1, 2], 2) == 2
+    with pytest.raises(IndexError, match="list index out of range"):
+        f([], 2)
+    with pytest.raises(UnboundLocalError):
+        f([], 0)
+
+
 @pytest.mark.parametrize("f", CASES, ids=lambda f: f.__name__)
 def test_as_cpython(f):
     assert repr(njit(f)()) == repr(f())

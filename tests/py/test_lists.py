@@ -516,7 +516,6 @@ def test_a_list_of_all_rounds_stays_as_long_as_it_is(how):
     [
         ("l = []\n    l.append(abs)\n    return l", "cannot hand to Python"),
         ("l = [1]\n    l.append(2)\n    return l - l", "unsupported operand"),
-        ("l = [(1, 2)]\n    l.append((n, 1))\n    return np.array(l)", "an array of a list of"),
     ],
 )
 def test_what_is_refused_by_name(body, said):

@@ -88,7 +88,7 @@ def of_list_index(self: Any, value: Any, start: Constant = 0, stop: Constant = s
     for k in range(low, min(high, len(self))):
         if self[k] == value:
             return k
-    if isinstance(value, (int, float)):
+    if value is None or isinstance(value, (bool, int, float, str, tuple, list, set)):
         raise ValueError(f"{value!r} is not in list")
     raise ValueError("the value is not in list")
 
