@@ -319,6 +319,8 @@ def _about(t: Any) -> str:
         return "The type of None; as a return type, of a function that returns nothing."
     if t.name == "str":
         return "Strings, of any length and characters."
+    if t.name == "bytes":
+        return "Bytes objects, of any length."
     kind = np.dtype(t.name if t.name != "bool" else "bool")
     if kind.kind == "b":
         return "True or False, in a byte."

@@ -13,7 +13,6 @@ __all__ = ["Missing", "MissingDecorator", "MissingModule", "MissingType", "is_nu
 # What to use in place of a name; a part of it decides. docs/from-numba.md has the same (tests/py/test_docs.py).
 _PLAIN = "a plain function; compiled functions can be arguments"
 _INSTEAD = {
-    "typed": "dicts and sets that are made in compiled code; arrays indexed by number",
     "jitclass": "arrays of records, arrays, and named tuples",
     "cfunc": _PLAIN,
     "generated_jit": _PLAIN,

@@ -188,8 +188,14 @@ static PyObject *own_value(tr_gwalk *w, PyArrayObject *a) {
     return v ? PyArray_Return((PyArrayObject *)v) : NULL;
 }
 
-/* An array without axes is handed out as a number, as NumPy does; a tuple of such, item by item. */
+/* An array without axes is handed out as a number, as NumPy does; a tuple of such, item by item. A list never
+ * changes here: it is one, too. */
 static PyObject *plain_value(tr_gwalk *w, PyObject *v) {
+    if (PyList_CheckExact(v)) {
+        PyObject *t = PyList_AsTuple(v), *r = t ? plain_value(w, t) : NULL;
+        Py_XDECREF(t);
+        return r;
+    }
     if (!PyTuple_CheckExact(v))
         return PyArray_Check(v) ? own_value(w, (PyArrayObject *)v) : Py_NewRef(v);
     PyObject *t = PyTuple_New(PyTuple_GET_SIZE(v));

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "ext/lists.h"
+#include "ext/pyerr.h"
 #include "ext/types.h"
 
 /* A specialisation that some thread is compiling. On the stack of that thread; in the list while
@@ -913,8 +914,16 @@ bool tr_spec_result(tr_function *f, const tr_argk *pats, tr_kindof *out) {
     if (ok) {
         j->rq.upto = TR_STAGE_INFER;
         ok = tr_job_run(j);
-        if (ok)
-            kind_of(j->prog.insts.d[j->prog.root].ret, out);
+        const tr_ty *ret = ok ? j->prog.insts.d[j->prog.root].ret : NULL;
+        if (ok && ret->kind == TR_TY_LIST) { /* refused: with its numbers known it may be a tuple */
+            PyObject *cls = tr_pyerr_class("UnsupportedError");
+            if (cls)
+                PyErr_SetString(cls, "how many items there are is known only once they are computed");
+            Py_XDECREF(cls);
+            ok = false;
+        } else if (ok) {
+            kind_of(ret, out);
+        }
         tr_job_free(j);
     }
     return ok;

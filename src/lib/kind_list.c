@@ -253,7 +253,8 @@ static bool some_slots(tr_em *e, tr_tv list, tr_tv start, tr_tv step, tr_tv n, t
 
 /* Its items are slots, which those of what flows into it need not be. */
 static bool has_slots(tr_em *e, const tr_ty *list) {
-    return !tr_ty_is_scalar(tr_ty_list_item(e->types, list, true));
+    const tr_ty *item = tr_ty_list_item(e->types, list, true);
+    return item && !tr_ty_is_scalar(item);
 }
 
 /* A list of some of a list's items, an array. */
@@ -262,7 +263,7 @@ static bool part_of(tr_em *e, tr_tv list, tr_tv a, tr_tv *out) {
     const tr_ty *ty = e->list(e, NEW_LIST);
     if (!flows_on(e, ty, list))
         return false;
-    bool others = !e->dry && has_slots(e, ty);
+    bool others = has_slots(e, ty);
     tr_tv part = new_of(e, others ? list.ty : ty, tr_em_dim(e, a, 0));
     if (!tr_em_items(e, part, &items) || !tr_lib_map_into(e, items, a))
         return false;
@@ -574,7 +575,7 @@ static bool concat(tr_em *e, tr_tv x, tr_tv y, tr_tv *out) {
     if (!tr_em_items(e, x, &a) || !tr_em_items(e, y, &b) || !flows_on(e, ty, x) || !flows_on(e, ty, y))
         return false;
     tr_tv n = tr_em_dim(e, a, 0), m = tr_em_dim(e, b, 0), one = tr_em_i64(e, 1);
-    if (tr_ty_is_slots(a.ty) || tr_ty_is_slots(b.ty) || (!e->dry && has_slots(e, ty))) {
+    if (tr_ty_is_slots(a.ty) || tr_ty_is_slots(b.ty) || has_slots(e, ty)) {
         bool same = e->dry || (x.ty == ty && y.ty == ty);
         *out = new_of(e, ty, same ? tr_em_nsw(e, TR_OP_ADD, n, m) : zero(e));
         if (!same)
@@ -594,7 +595,7 @@ static bool repeat(tr_em *e, tr_tv x, tr_tv k, tr_tv *out) {
         return false;
     shape[0] = tr_em_op2(e, TR_OP_MAX, tr_em_conv(e, k, i64_of(e)), zero(e));
     shape[1] = tr_em_dim(e, a, 0);
-    if (tr_ty_is_slots(a.ty) || (!e->dry && has_slots(e, ty))) {
+    if (tr_ty_is_slots(a.ty) || has_slots(e, ty)) {
         tr_tv once = x;
         if (!e->dry && x.ty != ty) {
             once = new_of(e, ty, zero(e));

@@ -42,8 +42,8 @@ class MyTuple(tuple):
 
 REFUSED = [
     ([[1, 2], 3], "no type in common"),
-    ({None: 2}, "dict"),
-    ({None}, "set"),
+    ({b"x": 2}, "dict"),
+    ({b"x"}, "set"),
     (decimal.Decimal(1), "Decimal"),
     (fractions.Fraction(1, 2), "Fraction"),
     (datetime.date(2020, 1, 1), "date"),

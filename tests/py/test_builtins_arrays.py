@@ -188,7 +188,7 @@ def test_array_of_literals():
     same("np.asarray((a, b))", 1, 2.0)
     with pytest.raises(ValueError, match="inhomogeneous shape"):
         run("np.array([[1, 2], [3]])")
-    rejects("np.array([1, [2]])", match="different depths")
+    rejects("np.array([1, [2]])", match="no type in common")
     rejects("np.array(['a'])", match="items must be numbers, not str")
     same("np.array([a, a])", np.ones(2))
     rejects("np.array([[a, a], [a, a]])", np.ones(2), match="sequence of arrays")

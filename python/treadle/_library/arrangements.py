@@ -32,7 +32,7 @@ def split_up(a: Any, at: Constant, axis: Constant, equal: Constant) -> Any:
         if is_constant(len(at)):
             return between(a, (0, *at, a.shape[axis]), axis)
         return listed(a, at, axis)
-    if isinstance(at, np.ndarray):
+    if isinstance(at, np.ndarray) and at.ndim > 0:
         return listed(a, at, axis)
     if not isinstance(at, (int, np.integer)):
         refuse("where to split is an integer, the number of sections, or the places where they begin")

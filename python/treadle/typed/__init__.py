@@ -42,6 +42,16 @@ def _from_iterable(cls: type[Set], it: Iterable[Any]) -> Set:
     return cls(it)
 
 
+_TEXTS = {
+    "union": "Return a new Set with the items of this one and of all others.",
+    "intersection": "Return a new Set with the items that this one has in common with all others.",
+    "difference": "Return a new Set with the items of this one that no other has.",
+    "symmetric_difference": "Return a new Set with the items that only one of the two has.",
+    "issubset": "Return whether the other has every item of this one.",
+    "issuperset": "Return whether this one has every item of the other.",
+}
+
+
 def _operator(name: str) -> Any:
     """A method of sets that an operator of Python's sets is, with any number of iterables."""
 
@@ -52,7 +62,7 @@ def _operator(name: str) -> Any:
         made.update([x for x in self if x in kept], kept)
         return made
 
-    method.__name__, method.__qualname__ = name, f"Set.{name}"
+    method.__name__, method.__qualname__, method.__doc__ = name, f"Set.{name}", _TEXTS[name]
     return method
 
 
@@ -62,7 +72,7 @@ def _asked(name: str) -> Any:
     def method(self: Set, other: Iterable[Any]) -> bool:
         return bool(getattr(set(self), name)(other))
 
-    method.__name__, method.__qualname__ = name, f"Set.{name}"
+    method.__name__, method.__qualname__, method.__doc__ = name, f"Set.{name}", _TEXTS[name]
     return method
 
 
