@@ -485,7 +485,8 @@ static bool named_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, u
 static bool library_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uint32_t place) {
     switch ((tr_op)in->op) {
     case TR_OP_GETATTR: return tr_em_changes_list(in->imm.s) && strcmp(in->imm.s, "copy") != 0;
-    case TR_OP_SETITEM: return in->args[0] == v;
+    case TR_OP_SETITEM:
+    case TR_OP_DELITEM: return in->args[0] == v;
     case TR_OP_CALLPY: return call_changes(w, f, in, v, place);
     case TR_OP_CLOSURE: return capture_changes(w, in, v, place);
     default: return false;

@@ -204,6 +204,11 @@ def always(ft: Feature, args: tuple, results: list) -> bool:
     return True
 
 
+def not_bytes(ft: Feature, args: tuple, results: list) -> bool:
+    """Numba's rules, which the way asks for, have bytes as arrays."""
+    return not any(isinstance(a, bytes) for a in args)
+
+
 def way(applies: Callable[..., bool] = always):
     """A decorator for a function (feature, call, oracle's outcome) -> outcomes; `applies` says of (feature, arguments,
     the feature's results in CPython as trees, but for calls that raise) whether it can be gone."""
@@ -259,14 +264,16 @@ def from_a_caller(ft: Feature, call: Any, want: Outcome) -> list[Outcome]:
     return run(calling(ft.name, plain(len(call()))), call)
 
 
-@way()
+@way(not_bytes)
 def from_an_opposite_caller(ft: Feature, call: Any, want: Outcome) -> list[Outcome]:
     return run(calling(ft.name, plain(len(call())), **opposite(ft)), call)
 
 
-@way()
+@way(not_bytes)
 def inlined(ft: Feature, call: Any, want: Outcome) -> list[Outcome]:
     text = plain(len(call()))
+    if ft.signature is not None and want.error is not None:  # what is inlined has no signature
+        return []
     return run(calling(ft.name, text, inline=True), call) + run(
         calling(ft.name, text, inline=True, **opposite(ft)), call
     )
@@ -306,7 +313,7 @@ def promoted(name: str, n: int, promotion: str) -> tuple:
     return f, njit(caller(f, n)), njit(promotion=promotion)(caller(f, n))
 
 
-@way()
+@way(not_bytes)
 def with_other_promotion(ft: Feature, call: Any, want: Outcome) -> list[Outcome]:
     """The oracle is made here: what promotion="numba" gives plainly."""
     other = opposite(ft)["promotion"]
@@ -525,7 +532,10 @@ def check(names: list[str]) -> None:
         for call in ft.calls:
             want = run(compiled(ft.name), call)[0]
             for name in names:
-                for got in WAYS[name][0](ft, call, want):
+                go, applies = WAYS[name]
+                if applies is not_bytes and not applies(ft, call(), []):
+                    continue
+                for got in go(ft, call, want):
                     tried += 1
                     if text := compare(want, got, ft.rtol, ft.signature is not None):
                         print(f"differs: {ft.name} {name}, called with {call()}: {text}")

@@ -12,7 +12,9 @@ import numpy as np
 import treadle
 from numpy.exceptions import AxisError  # noqa: F401 - texts of rows name it
 from treadle import types
-from treadle._core import TypedDict, TypedList, TypedSet
+from treadle.typed import Dict as TypedDict
+from treadle.typed import List as TypedList
+from treadle.typed import Set as TypedSet
 from ways_rows import Point, feature, floats, group, ints, matrix, text_feature  # noqa: F401 - texts of rows name it
 
 MATH_1 = "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan atan sinh cosh tanh asinh erf erfc gamma lgamma cbrt fabs floor ceil trunc degrees radians isnan isinf isfinite ulp".split()  # fmt: skip
