@@ -334,8 +334,8 @@ static tr_obj *freeze_tuple(tr_frozen *z, PyObject *o) {
 }
 
 /* A list, a dict or a set that is a global or a variable of an enclosing function is what it is when the
- * function compiles, and only read. What is small, and has nothing in it that is asked for by keys, is written
- * out: its items are constants of types of their own. All others lie in memory. */
+ * function compiles, and only read. What is small, and has nothing in it that is asked for by keys, is
+ * written out: its items are constants of types of their own. All others lie in memory. */
 
 static const char *name_read(tr_frozen *z) {
     return z->reading ? text_of(z, z->reading) : NULL;

@@ -428,7 +428,7 @@ class Maker:
             (f"{x}, {y}", f"product({v}, {other}[:3])", {x: t[1], y: env[other][1]}),
         ]
         if t[1] in (I, S):
-            forms.append((f"{x}, {y}", f"groupby({v})", {x: t[1]}))
+            forms.append((f"{x}, {y}", f"groupby(list({v}))", {x: t[1]}))
         if t[1][0] == "T" and len(t[1]) == 3:
             forms.append((f"{x}, {y}", v, {x: t[1][1], y: t[1][2]}))
         return self.rng.choice(forms)
@@ -469,11 +469,11 @@ class Maker:
             if item[2] == I and item[1] in (I, S):
                 forms.append(lambda: f"{e(('C', item[1]))}.most_common({self.one('', 2)})")
         if item in (I, S):
-            forms.append(lambda: f"[k for k, g in groupby({e()})]")
+            forms.append(lambda: f"[k for k, g in groupby(list({e()}))]")
         if item == I:
             forms += [
                 lambda: f"list(accumulate({e()}))",
-                lambda: f"[len(list(g)) for k, g in groupby({e()})]",
+                lambda: f"[len(list(g)) for k, g in groupby(list({e()}))]",
                 lambda: f"list({e(Y)})",
                 lambda: f"list(range({self.rng.randint(0, 5)}))",
                 lambda: f"sorted({e()}, key=lambda q: (q % 3, -q))",
