@@ -81,10 +81,15 @@ bool tr_lib_num_bits(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* --- tuples --- */
 
-/* list.index(x) has not found it: CPython's message has its repr. */
+/* list.index(x) has not found it: CPython's message has its repr, up to 3.13. */
 static bool tell_not_in_list(tr_em *e, const void *user, tr_tv *acc) {
     tr_tv piece[2] = {{NULL, TR_NOVAL}, tr_em_lit(e, tr_obj_str(&e->ctx->arena, " is not in list"))}, text;
     (void)acc;
+    if (e->ctx->python >= 314) {
+        tr_em_check(e, tr_em_strong(e, tr_em_bool(e, false)), TR_EXC_VALUE, "list.index(x): x not in list", 0,
+                    NULL);
+        return true;
+    }
     if (!tr_em_str(e, *(const tr_tv *)user, true, &piece[0]) || !tr_em_text(e, 2, piece, &text) ||
         !tr_em_string(e, text, &text))
         return false;

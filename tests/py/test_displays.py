@@ -740,7 +740,7 @@ def test_what_is_not_in_a_list_is_told_by_its_repr(l, x):
 
 
 def test_what_is_not_in_a_display_is_told_by_its_repr():
-    with pytest.raises(ValueError, match="^'b' is not in list$"):
+    with pytest.raises(ValueError, match=r"^('b' is not in list|list.index\(x\): x not in list)$"):
         njit(lambda: [1, "a", (2,)].index("b"))()
 
 

@@ -73,6 +73,9 @@ def merged(keys: Any, down: bool) -> Any:
     return order
 
 
+TERSE = sys.version_info >= (3, 14)  # list.index() no longer says what it has not found
+
+
 def is_before(x: Any, y: Any, down: bool) -> bool:
     """Whether x comes before y, which are in the other order now."""
     return y < x if down else x < y
@@ -88,6 +91,8 @@ def of_list_index(self: Any, value: Any, start: Constant = 0, stop: Constant = s
     for k in range(low, min(high, len(self))):
         if self[k] == value:
             return k
+    if TERSE:
+        raise ValueError("list.index(x): x not in list")
     if value is None or isinstance(value, (bool, int, float, str, tuple, list, set)):
         raise ValueError(f"{value!r} is not in list")
     raise ValueError("the value is not in list")
