@@ -58,7 +58,7 @@ FULL, FULL_LEAST = {"TREADLE_FULL": f"{TURNS}"}, {"TREADLE_FULL": f"{TURNS}:llvm
 A_PART = {"TREADLE_WAYS": "7", "TREADLE_EXAMPLES": "3"}
 # And of all tests such a part: under sanitizers, where they are slow, and on the newest Python. The Pythons between the oldest and the newest
 # take turns with the halves of BRIEF.
-A_SLICE, A_SMALL_SLICE = {"TREADLE_SLICE": "6"}, {"TREADLE_SLICE": "12"}
+A_SLICE, A_SMALL_SLICE = {"TREADLE_SLICE": "8"}, {"TREADLE_SLICE": "16"}
 A_HALF = ({"TREADLE_SLICE": "2:0"}, {"TREADLE_SLICE": "2:1"})
 # Options of a build whose assertions are on; tests/py/conftest.py holds it to that.
 ASSERTS = ("-Dbuildtype=debug", "-Doptimization=1", "-Db_ndebug=false")

@@ -8,7 +8,7 @@ ListType[int64]([1, 2, 3])
 >>> Dict({"a": 1.5})
 DictType[str,float64]({'a': 1.5})
 
-What is rare of a mapping's and a set's methods is that of `collections.abc`, made of the few that are compiled.
+What is rare of a mapping's and a set's methods is that of ``collections.abc``, made of the few that are compiled.
 """
 
 from __future__ import annotations
