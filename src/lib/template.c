@@ -217,8 +217,6 @@ typedef struct taken {
 } taken;
 
 static bool next_arg(tr_em *e, taken *t, tr_tv *out) {
-    if (t->at == t->n && e->ctx->python >= 315)
-        return tr_em_error(e, "not enough arguments for format string (got %u)", t->n);
     if (t->at == t->n)
         return tr_em_error(e, "not enough arguments for format string");
     *out = t->is_tuple ? tr_em_item(e, t->args, t->at) : t->args;
@@ -427,9 +425,6 @@ bool tr_lib_percent(tr_em *e, tr_tv template, tr_tv args, tr_tv *out) {
         s = p.s + 1;
     }
     bool one = t.is_tuple || tr_fam_class(e, args) || tr_lib_is_text(args) || tr_tv_is_none(args);
-    if (t.at < t.n && one && e->ctx->python >= 315)
-        return tr_em_error(e, "not all arguments converted during string formatting (required %u, got %u)",
-                           t.at, t.n);
     if (t.at < t.n && one)
         return tr_em_error(e, "not all arguments converted during string formatting");
     return tr_em_text(e, to.x.n, to.x.d, out);

@@ -435,7 +435,9 @@ def test_one_from_outside_of_a_prange_is_refused():
             add(i)
         return t
 
-    with pytest.raises(treadle.TreadleError, match="'t' is a variable that functions share, and assigned to in a prange loop"):
+    with pytest.raises(
+        treadle.TreadleError, match="'t' is a variable that functions share, and assigned to in a prange loop"
+    ):
         f(4)
 
 
