@@ -40,7 +40,8 @@ static next next_item(reader *r, uint32_t n, texts *names) {
         return END;
     if (!names)
         return ITEM;
-    const char *name = tr_rd_word(&r->in);
+    uint32_t length = 0;
+    const char *name = tr_rd_accept(&r->in, '"') ? read_quoted(r, &length) : tr_rd_word(&r->in);
     if (!name || !tr_rd_accept(&r->in, ':'))
         return WRONG;
     tr_vec_push(r->in.a, names, name);

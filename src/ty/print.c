@@ -20,6 +20,8 @@ static void print_class(tr_sb *b, const char *before, const char *name, uint32_t
         tr_sb_printf(b, "#%" PRIu32, serial + 1);
 }
 
+static void print_quoted(tr_sb *b, const char *s, size_t n);
+
 static void text_tuple(tr_sb *b, const tr_ty *t) {
     bool bare = !t->name && !tr_ty_is_list(t);
     if (t->name)
@@ -29,8 +31,12 @@ static void text_tuple(tr_sb *b, const tr_ty *t) {
     for (uint32_t i = 0; i < t->n; i++) {
         if (i)
             tr_sb_puts(b, ", ");
-        if (t->fields)
+        if (tr_ty_is_dict_record(t)) { /* any string is a key */
+            print_quoted(b, t->fields[i], strlen(t->fields[i]));
+            tr_sb_puts(b, ": ");
+        } else if (t->fields) {
             tr_sb_printf(b, "%s: ", t->fields[i]);
+        }
         tr_ty_print_ir(b, t->items[i]);
     }
     tr_sb_puts(b, t->n == 1 && bare ? ",)" : ")");

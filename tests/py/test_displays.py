@@ -905,3 +905,5 @@ def test_names_with_values_are_a_dict_for_python():
     assert list(r) == ["mean", "n", "name", "parts", "of"] and r["of"]["a"] is x
     assert (r["mean"], r["n"], r["name"], r["parts"], r["of"]["b"]) == (2.5, 2, "x", [1.0, 4.0], (1, None))
     assert type(r) is dict and type(r["of"]) is dict
+    odd = njit(lambda x: {"a b": x, "é": 1, '"': 2.5, "": "x"})
+    assert odd(3) == {"a b": 3, "é": 1, '"': 2.5, "": "x"}
