@@ -94,36 +94,48 @@ const tr_obj *tr_em_method_of(const tr_em *e, const char *cls, const char *name)
     return NULL;
 }
 
+/* Methods that change what they are of; of lists and dicts copy(), too, which only these have. */
+enum { OF_LIST = 1, OF_DICT = 2, OF_SET = 4, COPY = 8 };
+
+static unsigned changed_by(const char *name) {
+    static const struct {
+        const char *name;
+        unsigned of;
+    } rows[] = {
+        {"append", OF_LIST},
+        {"extend", OF_LIST},
+        {"insert", OF_LIST},
+        {"remove", OF_LIST | OF_SET},
+        {"sort", OF_LIST},
+        {"reverse", OF_LIST},
+        {"pop", OF_LIST | OF_DICT | OF_SET},
+        {"clear", OF_LIST | OF_DICT | OF_SET},
+        {"popitem", OF_DICT},
+        {"setdefault", OF_DICT},
+        {"update", OF_DICT | OF_SET},
+        {"add", OF_SET},
+        {"discard", OF_SET},
+        {"difference_update", OF_SET},
+        {"intersection_update", OF_SET},
+        {"symmetric_difference_update", OF_SET},
+        {"copy", COPY},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return rows[i].of;
+    return 0;
+}
+
 bool tr_em_changes_dict(const char *name) {
-    static const char *const names[] = {"clear", "copy", "pop", "popitem", "setdefault", "update"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
+    return changed_by(name) & (OF_DICT | COPY);
 }
 
 bool tr_em_changes_list(const char *name) {
-    static const char *const names[] = {"append", "extend",  "insert", "pop", "remove",
-                                        "sort",   "reverse", "clear",  "copy"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
+    return changed_by(name) & (OF_LIST | COPY);
 }
 
 bool tr_em_changes(const char *name) {
-    static const char *const names[] = {"add",
-                                        "discard",
-                                        "popitem",
-                                        "setdefault",
-                                        "update",
-                                        "difference_update",
-                                        "intersection_update",
-                                        "symmetric_difference_update"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return tr_em_changes_list(name) && strcmp(name, "copy") != 0;
+    return changed_by(name) & (OF_LIST | OF_DICT | OF_SET);
 }
 
 bool tr_em_takes_item(const tr_ty *callee) {

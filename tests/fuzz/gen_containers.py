@@ -8,13 +8,13 @@ containers, too, some of them twice or one within the other, and are compared af
 from __future__ import annotations
 
 import contextlib
-import random
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
 from gen_raises import Case
 from reach import WAYS
+from writer import Writer
 
 Ty = tuple[Any, ...]
 I, F, S, B, Y = ("i",), ("f",), ("s",), ("b",), ("y",)  # noqa: E741  # int, float, str, bool, bytes
@@ -40,30 +40,17 @@ def is_of(seed: int, library: bool, promotion: str) -> bool:
     return not library and promotion == "treadle" and seed % 8 == 5
 
 
-class Maker:
+class Maker(Writer):
     """Text of one program, made type by type."""
 
     def __init__(self, seed: int) -> None:
-        self.rng = random.Random(f"containers {seed}")
-        self.lines: list[str] = []
-        self.indent = 0
-        self.names = 0
+        super().__init__(f"containers {seed}")
         self.functions: list[tuple[str, list[Ty], Ty]] = []
 
     # --- small things ---
 
-    def chance(self, p: float) -> bool:
-        return self.rng.random() < p
-
     def one(self, *options: Any) -> Any:
         return self.rng.choice(options)
-
-    def emit(self, text: str) -> None:
-        self.lines.append("    " * self.indent + text)
-
-    def fresh(self, stem: str) -> str:
-        self.names += 1
-        return f"{stem}{self.names}"
 
     def type(self, depth: int = 2) -> Ty:
         """A type of a value, with so many containers in each other at most."""

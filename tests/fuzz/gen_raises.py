@@ -8,12 +8,12 @@ every operation on them is Python's to the bit.
 from __future__ import annotations
 
 import math
-import random
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from reach import WAYS
+from writer import Writer
 
 CLASSES = (
     "ValueError",
@@ -45,27 +45,14 @@ def is_of(seed: int, library: bool, promotion: str) -> bool:
     return not library and promotion == "treadle" and seed % 8 == 3
 
 
-class Maker:
+class Maker(Writer):
     """Text of one program."""
 
     def __init__(self, seed: int) -> None:
-        self.rng = random.Random(f"raises {seed}")
-        self.lines: list[str] = []
-        self.indent = 0
+        super().__init__(f"raises {seed}")
         self.never: list[str] = []  # functions of one number that raise on every path
         self.some: list[str] = []  # those that raise on some
-        self.names = 0
         self.prange = False
-
-    def chance(self, p: float) -> bool:
-        return self.rng.random() < p
-
-    def emit(self, text: str) -> None:
-        self.lines.append("    " * self.indent + text)
-
-    def fresh(self, stem: str) -> str:
-        self.names += 1
-        return f"{stem}{self.names}"
 
     def number(self) -> str:
         return self.rng.choice(["0.0", "1.0", "-1.5", "2.5", "4.0", "-3.0", "0.25"])

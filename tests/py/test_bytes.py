@@ -10,34 +10,13 @@ import pytest
 import treadle
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from methods import agree, method, outcome
 from treadle import TypingError, UnsupportedError, njit, prange
 
 ODD = b"aAzZ09_ \t\n\r\v\f\x1c\x1e\x85\xa0\xe9\xff\x00'\"\\b"
 BYTES = st.one_of(st.binary(max_size=10), st.lists(st.sampled_from(ODD), max_size=10).map(bytes))
 FEW = st.lists(st.sampled_from(b"ab\0\xff "), max_size=8).map(bytes)
 INTS = st.one_of(st.none(), st.integers(-12, 12))
-
-
-def outcome(f, *args):
-    """What a call gives, or its exception's class and arguments."""
-    try:
-        return f(*args)
-    except Exception as e:  # noqa: BLE001
-        return type(e), e.args
-
-
-def agree(f, *args):
-    got, want = outcome(f, *args), outcome(f.py_func, *args)
-    assert got == want and type(got) is type(want), (f.__name__, args, got, want)
-    return got
-
-
-def method(call):
-    """A compiled function of `s` and three more."""
-    d: dict = {}
-    exec(f"def f(s, x=None, y=None, z=None):\n    return {call}\n", d)
-    d["f"].__name__ = d["f"].__qualname__ = call
-    return njit(d["f"])
 
 
 PLAIN = [

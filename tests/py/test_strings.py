@@ -10,6 +10,7 @@ import pytest
 import treadle
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from methods import agree, method, outcome
 from treadle import TypingError, UnsupportedError, njit, prange
 
 # One of each width; letters of every case and class; what becomes several characters; spaces, ends of lines, digits; surrogates.
@@ -18,29 +19,6 @@ CHARS = st.one_of(st.sampled_from(ODD), st.characters(codec=None), st.sampled_fr
 TEXT = st.text(CHARS, max_size=12)
 FEW = st.text(st.sampled_from("abAβ😀 "), max_size=8)  # so that things are found
 INTS = st.one_of(st.none(), st.integers(-15, 15))
-
-
-def outcome(f, *args):
-    """What a call gives, or its exception's class and arguments."""
-    try:
-        return f(*args)
-    except Exception as e:  # noqa: BLE001
-        return type(e), e.args
-
-
-def agree(f, *args):
-    """The compiled function does as Python's."""
-    got, want = outcome(f, *args), outcome(f.py_func, *args)
-    assert got == want and type(got) is type(want), (f.__name__, args, got, want)
-    return got
-
-
-def method(call):
-    """A compiled function of `s` and three more that calls a method."""
-    d: dict = {}
-    exec(f"def f(s, x=None, y=None, z=None):\n    return {call}\n", d)
-    d["f"].__name__ = d["f"].__qualname__ = call
-    return njit(d["f"])
 
 
 CASES = ("upper", "lower", "title", "capitalize", "swapcase", "casefold")
