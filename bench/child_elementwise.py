@@ -90,13 +90,13 @@ def python_timer(case: elementwise.Case, variant: str, inputs: Inputs) -> Timer:
     return timer(function, inputs.full, case.wall)
 
 
-def c_timer(case: elementwise.Case, variant: str, inputs: Inputs, library: str) -> Timer:
-    """The same for a kernel of elementwise.c."""
+def c_timer(case: elementwise.Case, variant: str, inputs: Inputs, libraries: dict[str, str]) -> Timer:
+    """The same for a kernel of C or C++."""
     kernel = case.in_c[variant]
     run = None
     for given, want in inputs.pairs():
         args = kernel.arguments(given)
-        run = creference.Kernel(library, kernel.kernel, args, int, case.wall)
+        run = creference.Kernel(libraries[kernel.source], kernel.kernel, args, int, case.wall)
         if run() != 0:
             raise OSError("libsleef.so.3 cannot be opened, or no thread can be started")
         result = [a for a in args if isinstance(a, np.ndarray)][-1]
@@ -109,7 +109,7 @@ def c_timer(case: elementwise.Case, variant: str, inputs: Inputs, library: str) 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("case", choices=sorted(elementwise.CASES))
-    parser.add_argument("--library", default="", help="path of elementwise.c, built")
+    parser.add_argument("--libraries", default="{}", help="JSON: source of `InC` to its library's path")
     parser.add_argument("--rounds", type=int, default=25)
     options = parser.parse_args()
 
@@ -117,10 +117,11 @@ def main() -> None:
     report: dict[str, Any] = {"samples": {}, "wrong": {}, "failed": {}}
     inputs = Inputs(case)
     timers: dict[str, Timer] = {}
-    for variant in [*case.variants, *(case.in_c if options.library else ())]:
+    libraries = json.loads(options.libraries)
+    for variant in [*case.variants, *(name for name, k in case.in_c.items() if k.source in libraries)]:
         try:
             if variant in case.in_c:
-                timers[variant] = c_timer(case, variant, inputs, options.library)
+                timers[variant] = c_timer(case, variant, inputs, libraries)
             else:
                 timers[variant] = python_timer(case, variant, inputs)
         except ArithmeticError as error:

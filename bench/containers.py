@@ -1,6 +1,7 @@
-"""The cases of lists, dicts and sets: made and used up in compiled code; lists on their way in and back, and shared with Python.
+"""The cases of lists, dicts, sets and strings: made and used up in compiled code; lists on their way in and back, and shared with
+Python; strings as arguments.
 
-They are cases as those of `elementwise.py`, in the same table. Numba's lists as arguments are its reflected ones, which it says
+C++'s tables are those of `tables.cc`. They are cases as those of `elementwise.py`, in the same table. Numba's lists as arguments are its reflected ones, which it says
 are deprecated; its warnings are left out here.
 """
 
@@ -126,32 +127,135 @@ def words_counted(text):
     return len(d)
 
 
+def parts(text):
+    return len(text.split(" "))
+
+
+def parts_joined(text):
+    return len("; ".join(text.split(" ")))
+
+
+def lengths_of_ints(n):
+    s = 0
+    for i in range(n):
+        s += len(str(i * 7919))
+    return s
+
+
+def lengths_of_floats(a):
+    s = 0
+    for x in a:
+        s += len(str(x))
+    return s
+
+
+def lengths_of_fixed(a):
+    s = 0
+    for x in a:
+        s += len(f"{x:.3f}")
+    return s
+
+
+def last_code(s):
+    return ord(s[-1])
+
+
 def random_keys(rng: np.random.Generator, full: bool) -> Arguments:
     return (rng.integers(0, 2**62, MILLION if full else 100),)
 
 
-def random_words(rng: np.random.Generator, full: bool) -> Arguments:
-    return (
-        " ".join(f"w{k}" for k in (rng.pareto(1.0, 300_000 if full else 50) * 10).astype(np.int64) % 50_000),
-    )
+def random_text(rng: np.random.Generator, full: bool) -> Arguments:
+    """A text of ten million characters, or few."""
+    words = [f"word{k}" for k in range(50_000)]
+    return (" ".join(words[k] for k in rng.integers(0, len(words), 1_030_000 if full else 50)),)
+
+
+def random_floats(rng: np.random.Generator, full: bool) -> Arguments:
+    return (rng.normal(size=MILLION if full else 50) * 1000,)
 
 
 def with_python(function: Callable[..., Any]) -> dict[str, Maker]:
     return {**both(function), PLAIN: lambda: function}
 
 
+def in_a_list(function: Callable[..., Any]) -> Maker:
+    """A maker of the function as Python runs it, whose numbers are Python's own."""
+
+    def make() -> Callable[..., Any]:
+        kept: dict[int, list[float]] = {}
+
+        def run(a: np.ndarray) -> int:
+            if len(a) not in kept:
+                kept[len(a)] = a.tolist()
+            return function(kept[len(a)])
+
+        return run
+
+    return make
+
+
+def in_cpp(function: Callable[..., Any]) -> dict[str, InC]:
+    """The kernel of tables.cc of a function's name, which writes its result to an array it is given besides."""
+    return {
+        "c++": InC(
+            function.__name__,
+            lambda args: (*args, np.zeros(1, np.int64)),
+            lambda *args: np.array([function(*args[:-1])]),
+            source="tables",
+        )
+    }
+
+
 def floats(rng: np.random.Generator, full: bool) -> Arguments:
     return (rng.random(MANY if full else 30).tolist(),)
 
 
-def typed(package: str) -> Maker:
-    """A maker of what makes a typed list of a list."""
+def typed(package: str, name: str = "List") -> Maker:
+    """A maker of what makes a typed container of a container."""
 
     def make() -> Callable[..., Any]:
         warnings.simplefilter("ignore")
-        return importlib.import_module(f"{package}.typed").List
+        return getattr(importlib.import_module(f"{package}.typed"), name)
 
     return make
+
+
+def dict_asked(package: str) -> Maker:
+    """A maker of what adds up the values of a typed dict of 1,000, asked for one by one from Python."""
+
+    def make() -> Callable[..., Any]:
+        of = dict if package == PLAIN else typed(package, "Dict")()
+        kept: dict[int, Any] = {}
+
+        def run(values: list[float]) -> float:
+            d = kept.get(len(values))
+            if d is None:
+                d = kept[len(values)] = of()
+                for i, x in enumerate(values):
+                    d[i * 7] = x
+            s = 0.0
+            for i in range(len(values)):
+                s += d[i * 7]
+            return s
+
+        return run
+
+    return make
+
+
+def called_with_strings() -> Callable[..., Any]:
+    """Calls of one function with a thousand strings, of which none may cost a compile of its own."""
+    function = peers.decorator("treadle")(last_code)
+
+    def run(strings: tuple[str, ...]) -> int:
+        s = 0
+        for text in strings:
+            s += function(text)
+        if len(function.signatures) != 1:
+            raise ArithmeticError(f"{len(function.signatures)} signatures are compiled where one would do")
+        return s
+
+    return run
 
 
 def asked(package: str) -> Maker:
@@ -207,10 +311,18 @@ add(
     per=lambda args: len(args[0]),
 )
 add(
+    "d[k] of a typed.Dict",
+    inputs=lambda rng, full: (rng.random(1000 if full else 30).tolist(),),
+    expected=sum,
+    variants={package: dict_asked(package) for package in ("treadle", "numba", PLAIN)},
+    per=lambda args: len(args[0]),
+)
+add(
     "dict of int64, insert",
     inputs=random_keys,
     expected=entered,
     variants=with_python(entered),
+    in_c=in_cpp(entered),
     per=lambda args: len(args[0]),
 )
 add(
@@ -218,6 +330,7 @@ add(
     inputs=random_keys,
     expected=entered_and_found,
     variants=with_python(entered_and_found),
+    in_c=in_cpp(entered_and_found),
     per=lambda args: (1 + ROUNDS) * len(args[0]),
 )
 add(
@@ -225,6 +338,7 @@ add(
     inputs=random_keys,
     expected=pairs_entered_and_found,
     variants=with_python(pairs_entered_and_found),
+    in_c=in_cpp(pairs_entered_and_found),
     per=lambda args: (1 + ROUNDS) * len(args[0]),
 )
 add(
@@ -232,6 +346,7 @@ add(
     inputs=lambda rng, full: (rng.integers(0, 2**62, 1000 if full else 10), 1000 if full else 2),
     expected=small_found,
     variants=with_python(small_found),
+    in_c=in_cpp(small_found),
     per=lambda args: len(args[0]) * args[1],
 )
 add(
@@ -239,12 +354,44 @@ add(
     inputs=random_keys,
     expected=added_and_asked,
     variants=with_python(added_and_asked),
+    in_c=in_cpp(added_and_asked),
     per=lambda args: 2 * len(args[0]),
 )
 add(
     "count words",
-    inputs=random_words,
+    inputs=random_text,
     expected=words_counted,
     variants=with_python(words_counted),
     per=lambda args: args[0].count(" ") + 1,
+)
+for name, function in (("split", parts), ("split and join", parts_joined)):
+    add(
+        name,
+        inputs=random_text,
+        expected=function,
+        variants=with_python(function),
+        per=lambda args: args[0].count(" ") + 1,
+    )
+add(
+    "str(int)",
+    inputs=lambda rng, full: (MILLION if full else 50,),
+    expected=lengths_of_ints,
+    variants=with_python(lengths_of_ints),
+    per=lambda args: args[0],
+)
+# Numba's texts of floats are others than Python's, and it has no format specifications.
+for name, function in (("str(float)", lengths_of_floats), ('f"{x:.3f}"', lengths_of_fixed)):
+    add(
+        name,
+        inputs=random_floats,
+        expected=lambda a, function=function: function(a.tolist()),
+        variants={"treadle": quiet("treadle", function), PLAIN: in_a_list(function)},
+        per=lambda args: len(args[0]),
+    )
+add(
+    "call with 1,000 strings",
+    inputs=lambda rng, full: (tuple(f"text {k}" for k in rng.integers(0, 10**12, 1000 if full else 30)),),
+    expected=lambda strings: sum(ord(s[-1]) for s in strings),
+    variants={"treadle": called_with_strings},
+    per=lambda args: len(args[0]),
 )

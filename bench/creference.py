@@ -1,4 +1,4 @@
-"""The C side of the run-time cases: builds kernels.c and elementwise.c and calls them by ctypes.
+"""The C side of the run-time cases: builds kernels.c, elementwise.c and tables.cc and calls them by ctypes.
 
 kernels.c is built twice: as `-O3 -march=native` says (clang then contracts a*b+c inside an
 expression to one FMA), and with contraction off, which is the arithmetic that
@@ -19,9 +19,20 @@ from typing import Any
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
-FLAGS = ["-O3", "-march=native", "-std=gnu11", "-shared", "-fPIC", "-fvisibility=hidden"]
+FLAGS = ["-O3", "-march=native", "-shared", "-fPIC", "-fvisibility=hidden"]
+STANDARD = {".c": "-std=gnu11", ".cc": "-std=gnu++17"}
 VARIANTS = {"c": [], "c-strict": ["-ffp-contract=off"]}
 ELEMENTWISE = {"elementwise": ["-lpthread", "-ldl"]}
+ABSEIL = "absl/container/flat_hash_map.h"
+TABLES = {
+    "tables": [
+        *(
+            f"-labsl_{name}"
+            for name in ("raw_hash_set", "hash", "city", "low_level_hash", "hashtablez_sampler")
+        ),
+        "-lstdc++",
+    ]
+}
 EMULATED: dict[str, list[str]] = {"emulated": []}
 COMPILERS = ("clang-19", "/usr/lib/llvm-19/bin/clang", "gcc", "clang", "cc")
 
@@ -54,6 +65,14 @@ def version(cc: str) -> str:
     ]
 
 
+def has_header(cc: str, name: str) -> bool:
+    """Whether a compiler finds a header of C++."""
+    command = [cc, "-x", "c++", STANDARD[".cc"], "-fsyntax-only", "-"]
+    return (
+        subprocess.run(command, input=f"#include <{name}>\n", text=True, capture_output=True).returncode == 0
+    )
+
+
 def build(
     cc: str, folder: Path, source: str = "kernels.c", variants: dict[str, list[str]] = VARIANTS
 ) -> dict[str, Path]:
@@ -69,7 +88,7 @@ def build(
     text = path.read_bytes() + (HERE / "cells.h").read_bytes()
     out: dict[str, Path] = {}
     for name, extra in variants.items():
-        command = [cc, *FLAGS, str(path), *extra, "-lm"]
+        command = [cc, *FLAGS, STANDARD[path.suffix], str(path), *extra, "-lm"]
         stamp = hashlib.sha256(text + "\0".join([version(cc), *command]).encode()).hexdigest()[:16]
         library = folder / f"{name}-{stamp}.so"
         if not library.exists():

@@ -40,16 +40,19 @@ class InC:
     Attributes
     ----------
     kernel : str
-        `k_<kernel>` of elementwise.c; its last array argument is the result.
+        `k_<kernel>` of its source; its last array argument is the result.
     arguments : callable
         Takes the case's arguments; returns the kernel's.
     expected : callable or None
         Takes the kernel's arguments; None: the case's result.
+    source : str
+        The file it stands in: 'elementwise' (.c) or 'tables' (.cc).
     """
 
     kernel: str
     arguments: Callable[[Arguments], Arguments] = lambda args: args
     expected: Callable[..., Any] | None = None
+    source: str = "elementwise"
 
 
 @dataclass(frozen=True)

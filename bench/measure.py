@@ -221,6 +221,19 @@ def c_libraries(
     return {name: str(path) for name, path in creference.build(cc, HERE / ".build", source, variants).items()}
 
 
+def elementwise_libraries(harness: Harness, names: list[str]) -> dict[str, str]:
+    """The libraries that cases' kernels stand in, by the name of their source; tables of C++ where it has Abseil."""
+    libraries = c_libraries(harness, "elementwise.c", creference.ELEMENTWISE)
+    cpp = any(k.source == "tables" for name in names for k in elementwise.CASES[name].in_c.values())
+    cc = creference.compiler()
+    if cc and cpp:
+        if creference.has_header(cc, creference.ABSEIL):
+            libraries |= c_libraries(harness, "tables.cc", creference.TABLES)
+        else:
+            harness.notes.append("Abseil is missing (libabsl-dev): the rows against C++ are missing")
+    return libraries
+
+
 def measure_run(harness: Harness, wanted: set[str], samples: Samples) -> None:
     """One process per case and pass: code and data land elsewhere each time."""
     libraries = c_libraries(harness)
@@ -271,14 +284,16 @@ def measure_pool(harness: Harness, wanted: set[str], samples: Samples) -> None:
 
 def measure_elementwise(harness: Harness, wanted: set[str], samples: Samples) -> None:
     """One process per case and pass."""
-    library = c_libraries(harness, "elementwise.c", creference.ELEMENTWISE).get("elementwise", "")
     names = [name for name in elementwise.CASES if f"elementwise/{name}" in wanted]
+    libraries = json.dumps(elementwise_libraries(harness, names))
     rounds = str(harness.rounds(15, 7))
     for number in range(harness.rounds(2, 1)):
         for name in names:
             say(f"bench: elementwise/{name}, pass {number + 1}")
             try:
-                report = harness.child("child_elementwise", name, "--library", library, "--rounds", rounds)
+                report = harness.child(
+                    "child_elementwise", name, "--libraries", libraries, "--rounds", rounds
+                )
             except ChildError as error:
                 harness.notes.append(str(error))
                 continue

@@ -413,6 +413,16 @@ LAYOUTS = tuple(
 
 # What Numba says of these is that they are deprecated; a list's way in is its slowest part.
 IN_CPYTHON = (1 / 4, 1 / 8)
+IN_NUMBA = {"numba": (0.5, 0.25), "python": IN_CPYTHON}
+# Tables without an order, which no iteration of ours may lose
+IN_ABSEIL = (1.3, 1.0)
+# What is said of a container's first call: the kind of `sources.source`
+FIRST_CONTAINERS = {
+    "list comprehension": "comprehension",
+    "dict": "dict",
+    "dict of strings": "strings",
+    "count words": "words",
+}
 CONTAINERS: list[Row] = [
     *against("append and iterate", {"numba": (0.8, 0.4), "c": (0.6, 0.3)}, "ns/el", "containers"),
     *against("list in, read", {"numba": (1 / 50, 1 / 300)}, "ns/el", "containers"),
@@ -421,18 +431,57 @@ CONTAINERS: list[Row] = [
     *against("list out", {"numba": (1.0, 0.9)}, "ns/el", "containers"),
     *against("typed.List of a list", {"numba": (1 / 50, 1 / 500)}, "ns/el", "containers"),
     *against("l[i] of a typed.List", {"numba": (1 / 10, 1 / 25), "python": NOTHING}, "ns/el", "containers"),
-    *against("dict of int64, insert", {"numba": (0.5, 0.25), "python": IN_CPYTHON}, "ns/el", "containers"),
+    *against("d[k] of a typed.Dict", {"numba": (1 / 10, 1 / 25), "python": NOTHING}, "ns/el", "containers"),
+    *against("dict of int64, insert", {**IN_NUMBA, "c++": IN_ABSEIL}, "ns/el", "containers"),
+    *against("dict of int64, insert and find", {**IN_NUMBA, "c++": IN_ABSEIL}, "ns/el", "containers"),
+    *against("dict of pairs, insert and find", {**IN_NUMBA, "c++": IN_ABSEIL}, "ns/el", "containers"),
     *against(
-        "dict of int64, insert and find", {"numba": (0.5, 0.25), "python": IN_CPYTHON}, "ns/el", "containers"
+        "dict of 1,000, find",
+        {"numba": (0.6, 0.35), "python": IN_CPYTHON, "c++": IN_ABSEIL},
+        "ns/el",
+        "containers",
     ),
     *against(
-        "dict of pairs, insert and find", {"numba": (0.5, 0.3), "python": IN_CPYTHON}, "ns/el", "containers"
+        "set of int64, add and ask",
+        {"numba": (0.6, 0.35), "python": IN_CPYTHON, "c++": IN_ABSEIL},
+        "ns/el",
+        "containers",
     ),
-    *against("dict of 1,000, find", {"numba": (0.6, 0.35), "python": IN_CPYTHON}, "ns/el", "containers"),
-    *against(
-        "set of int64, add and ask", {"numba": (0.6, 0.35), "python": IN_CPYTHON}, "ns/el", "containers"
+    *(
+        row
+        for name in ("split", "split and join")
+        for row in against(name, {"numba": NOTHING, "python": (1 / 2, 1 / 4)}, "ns/el", "containers")
     ),
     *against("count words", {"numba": (1 / 3, 1 / 7), "python": (1 / 2, 1 / 4)}, "ns/el", "containers"),
+    *against("str(int)", {"numba": (1.0, 0.6), "python": (1 / 2, 1 / 4)}, "ns/el", "containers"),
+    *(
+        row
+        for name in ("str(float)", 'f"{x:.3f}"')
+        for row in against(name, {"python": (1 / 2, 1 / 4)}, "ns/el", "containers")
+    ),
+    Row(
+        "containers/call with 1,000 strings",
+        "elementwise/call with 1,000 strings",
+        "treadle",
+        "",
+        "min",
+        "ns",
+        80e-9,
+        60e-9,
+    ),
+    *(
+        Row(
+            f"containers/first call, {name}",
+            f"first use/{kind}",
+            "treadle",
+            "numba",
+            "median",
+            "ms",
+            1 / 20,
+            1 / 80,
+        )
+        for name, kind in FIRST_CONTAINERS.items()
+    ),
 ]
 
 LIBRARY: list[Row] = [

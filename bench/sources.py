@@ -58,6 +58,41 @@ def f(a, b):
     return np.linalg.solve(a, b) + {salt}.0
 """
 
+COMPREHENSION = """\
+def f(n):
+    return [x * x + {salt} for x in range(n) if x % 3]
+"""
+
+DICT = """\
+def f(keys):
+    d = {{}}
+    for k in keys:
+        if k in d:
+            d[k] += 1
+        else:
+            d[k] = {salt}
+    return d
+"""
+
+STRINGS = """\
+def f(names, n):
+    d = {{}}
+    for i in range(n):
+        d[names[i % 3] + str(i + {salt})] = i * 0.5
+    return d
+"""
+
+WORDS = """\
+def f(text):
+    d = {{}}
+    for w in text.lower().split():
+        if w in d:
+            d[w] += 1
+        else:
+            d[w] = {salt}
+    return d
+"""
+
 HEAD = """\
 def f(a, b, c):
     count = 0
@@ -113,7 +148,8 @@ def source(kind: str, salt: int) -> str:
     Parameters
     ----------
     kind : str
-        'trivial', 'sum', 'matmul', 'medium', 'arrays', 'ufunc', 'random' or 'solve'.
+        'trivial', 'sum', 'matmul', 'medium', 'arrays', 'ufunc', 'random', 'solve', 'comprehension', 'dict', 'strings' or
+        'words'.
     salt : int
         A constant in the code, so that no compiler can have seen it before.
     """
@@ -127,5 +163,9 @@ def source(kind: str, salt: int) -> str:
         "ufunc": UFUNC,
         "random": RANDOM,
         "solve": SOLVE,
+        "comprehension": COMPREHENSION,
+        "dict": DICT,
+        "strings": STRINGS,
+        "words": WORDS,
     }
     return texts[kind].format(salt=salt)
