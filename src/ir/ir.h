@@ -30,7 +30,8 @@ typedef uint32_t tr_bid;
  * items are and how many it has is another matter: LOOK asks for that, GROW changes it, of the list that is
  * the first operand, and of every value that is the same list. What was looked up is not to be used behind a
  * GROW, as the items may have moved (verify.c), so what LOOKs stays where it is: it may be left out where
- * nobody uses it, and nothing more. What GROWs may raise and writes memory besides, is never left out or
+ * nobody uses it, or where an equal one has looked and nothing has changed since (opt/scalar/cse.c). What
+ * GROWs may raise and writes memory besides, is never left out or
  * merged, and nothing with an effect passes it (it is E_SIDE too). */
 enum {
     E_READ = 1,

@@ -77,6 +77,10 @@ static void lose(tr_frame *f) {
 }
 
 void tr_rt_print_i64(tr_frame *f, int64_t x) {
+    if (room(f, TR_DIGITS_INT)) {
+        f->nout += tr_digits_int(x, f->out + f->nout);
+        return;
+    }
     char b[TR_DIGITS_INT];
     put(f, b, tr_digits_int(x, b));
 }

@@ -91,10 +91,15 @@ static int64_t rfind(const tr_str *a, const tr_str *b) {
 
 /* More could not be counted in bits, nor in bytes. */
 static const int64_t max_length = INT64_C(1) << 44;
+/* Bytes of memory are counted in these. */
+enum { STEP = 16 };
 
 tr_str tr_str_new(tr_frame *f, int64_t n, uint32_t most) {
     unsigned width = most > 0xffff ? 2 : most > 0xff ? 1 : 0;
-    tr_mem *m = n < 0 || n > max_length ? NULL : n ? tr_rt_alloc(f, (uint64_t)n << width) : NULL;
+    /* In steps, so that the block of a text that has just gone fits the next one, of a digit more or less. */
+    uint64_t bytes =
+        n < 0 || n > max_length ? 0 : (((uint64_t)n << width) + STEP - 1) & ~(uint64_t)(STEP - 1);
+    tr_mem *m = bytes ? tr_rt_alloc(f, bytes) : NULL;
     if (n && !m)
         return (tr_str){NULL, NULL, -1};
     return (tr_str){m, m ? tr_mem_data(m) : "",
@@ -140,7 +145,29 @@ static uint32_t larger(uint32_t a, uint32_t b) {
     return a > b ? a : b;
 }
 
+/* Whether UTF-8 is ASCII: eight bytes at a time, the last eight perhaps once more. */
+static bool is_ascii(const char *s, size_t n) {
+    uint64_t w, any = 0;
+    if (n < sizeof w) {
+        for (size_t i = 0; i < n; i++)
+            any |= (uint8_t)s[i];
+        return any < 0x80;
+    }
+    for (size_t i = 0; i + sizeof w < n; i += sizeof w) {
+        memcpy(&w, s + i, sizeof w);
+        any |= w;
+    }
+    memcpy(&w, s + n - sizeof w, sizeof w);
+    return ((any | w) & UINT64_C(0x8080808080808080)) == 0;
+}
+
 tr_str tr_str_of_text(tr_frame *f, const char *s, size_t n) {
+    if (is_ascii(s, n)) {
+        tr_str out = tr_str_new(f, (int64_t)n, 0);
+        if (out.owner) /* of nothing there is no memory */
+            memcpy(tr_mem_data(out.owner), s, n);
+        return out;
+    }
     const uint8_t *at = (const uint8_t *)s, *end = at + n;
     uint32_t most = 0;
     int64_t chars = 0;
@@ -149,11 +176,6 @@ tr_str tr_str_of_text(tr_frame *f, const char *s, size_t n) {
     tr_str out = tr_str_new(f, chars, most);
     if (out.bits < 0)
         return out;
-    if (most < 0x80) {
-        if (n) /* of nothing there may be no memory */
-            memcpy((void *)(uintptr_t)out.data, s, n);
-        return out;
-    }
     at = (const uint8_t *)s;
     for (int64_t i = 0; i < chars; i++)
         tr_str_set(&out, i, tr_utf8_next(&at));

@@ -1,8 +1,12 @@
 /* Common-subexpression elimination: equal pure operations are computed once, and a check that an equal one
- * has passed is dropped; behind a check its condition chooses nothing.
+ * has passed is dropped; behind a check, or a branch, its condition chooses nothing. What asks a list or a
+ * table is one with an equal question of before, where nothing can have changed any list between:
+ * `if k in d: d[k] += 1` looks for k once.
  *
  * Value numbering scoped by the dominator tree: a walk in its order keeps a hash table of what the blocks
- * above have computed, and forgets a block's entries when it leaves it.
+ * above have computed, and forgets a block's entries when it leaves it. Questions have besides the number of
+ * a time, in which lists do not change. It goes on into a block that has one way in, as an extended basic
+ * block does; where ways meet another time begins.
  * Cost: linear. */
 #include <assert.h>
 #include <string.h>
@@ -13,6 +17,7 @@ typedef struct entry {
     uint64_t hash;
     tr_val v;
     uint32_t next; /* in its bucket */
+    uint32_t time; /* of a question */
 } entry;
 
 typedef struct table {
@@ -22,9 +27,21 @@ typedef struct table {
     uint32_t *bucket; /* index into entries, UINT32_MAX ends */
     uint32_t mask;
     TR_VEC(entry) entries;
-    uint8_t *holds; /* per value: a condition that a check has passed */
+    uint32_t *holds;       /* per value: how many checks and branches say that this condition is true here */
+    uint32_t time, *ended; /* now, and per block where it ended */
+    uint32_t times;        /* how many there were */
     bool changed;
 } table;
+
+/* Whether lists and tables are asked, and nothing else is done. */
+static bool is_question(const tr_ins *in) {
+    return tr_ins_effects(in) == E_LOOK;
+}
+
+/* Calls say that they do anything at all. */
+static bool may_change_lists(const tr_ins *in) {
+    return tr_ins_effects(in) & (E_GROW | E_SIDE);
+}
 
 static bool ins_commutes(const tr_ins *in, const tr_fn *f) {
     if (in->nargs != 2 || !tr_at(f, in->args[0])->ty || !tr_opt_is_int_type(tr_at(f, in->args[0])->ty))
@@ -62,17 +79,18 @@ static bool ins_are_equal(const tr_ins *a, const tr_ins *b) {
 
 static tr_val find(const table *t, const tr_ins *in, uint64_t h) {
     for (uint32_t e = t->bucket[h & t->mask]; e != UINT32_MAX; e = t->entries.d[e].next)
-        if (t->entries.d[e].hash == h && ins_are_equal(tr_at(t->f, t->entries.d[e].v), in))
+        if (t->entries.d[e].hash == h && ins_are_equal(tr_at(t->f, t->entries.d[e].v), in) &&
+            (!is_question(in) || t->entries.d[e].time == t->time))
             return t->entries.d[e].v;
     return TR_NOVAL;
 }
 
 static void add(table *t, tr_val v, uint64_t h) {
-    entry e = {h, v, t->bucket[h & t->mask]};
+    entry e = {h, v, t->bucket[h & t->mask], t->time};
     t->bucket[h & t->mask] = t->entries.n;
     tr_vec_push(&t->f->ctx->arena, &t->entries, e);
     if (tr_at(t->f, v)->op == TR_OP_CHECK)
-        t->holds[tr_at(t->f, v)->args[0]] = true;
+        t->holds[tr_at(t->f, v)->args[0]]++;
 }
 
 /* What was known of the last value that was added is no longer. */
@@ -80,7 +98,7 @@ static void forget(table *t) {
     const entry *e = &t->entries.d[--t->entries.n];
     t->bucket[e->hash & t->mask] = e->next;
     if (tr_at(t->f, e->v)->op == TR_OP_CHECK)
-        t->holds[tr_at(t->f, e->v)->args[0]] = false;
+        t->holds[tr_at(t->f, e->v)->args[0]]--;
 }
 
 /* `same` in place of v. */
@@ -108,11 +126,13 @@ static void number(table *t, tr_val v) {
     for (uint32_t i = 0; i < in->nargs; i++)
         in->args[i] = tr_repl_get(&t->r, in->args[i]);
     tr_val known = behind_check(t, in);
-    if (known != TR_NOVAL) {
+    if (known != TR_NOVAL || (in->op == TR_OP_CHECK && t->holds[in->args[0]])) {
         put_for(t, v, known);
         return;
     }
-    if ((!tr_opt_is_pure(in) || !in->nargs) && !is_check(in))
+    if (may_change_lists(in))
+        t->time = ++t->times;
+    if ((!tr_opt_is_pure(in) || !in->nargs) && !is_check(in) && !is_question(in))
         return;
     /* one order for both ways round; constants stay right, as fold leaves them */
     if (ins_commutes(in, t->f) && in->args[0] > in->args[1] && !tr_is_const(tr_at(t->f, in->args[1]))) {
@@ -130,17 +150,38 @@ static void number(table *t, tr_val v) {
     put_for(t, v, same);
 }
 
+/* The block that one comes from, and from its end alone: what raises comes from anywhere. */
+static tr_bid only_way(const tr_fn *f, tr_bid b) {
+    const tr_u32s *from = &tr_blk_at(f, b)->preds;
+    return from->n == 1 && tr_at(f, tr_blk_at(f, from->d[0])->last)->op != TR_OP_TRY ? from->d[0] : TR_NOBLK;
+}
+
+/* The condition that is true where a block goes on in that one; TR_NOVAL: none. */
+static tr_val chosen_by(const tr_fn *f, tr_bid from, tr_bid b) {
+    const tr_ins *last = tr_at(f, tr_blk_at(f, from)->last);
+    return last->op == TR_OP_CBR && last->imm.succ[0].to == b && last->imm.succ[1].to != b ? last->args[0]
+                                                                                             : TR_NOVAL;
+}
+
 static void walk(table *t, tr_bid b) {
     assert(b < t->f->blks.n && tr_blk_at(t->f, b)->rpo != TR_NOBLK);
     uint32_t mark = t->entries.n;
+    tr_bid from = only_way(t->f, b);
+    t->time = from == TR_NOBLK ? ++t->times : t->ended[from];
+    tr_val holds = from == TR_NOBLK ? TR_NOVAL : chosen_by(t->f, from, b);
+    if (holds != TR_NOVAL)
+        t->holds[holds]++;
     for (tr_val v = tr_blk_at(t->f, b)->first, next; v != TR_NOVAL; v = next) {
         next = tr_at(t->f, v)->next;
         number(t, v);
     }
+    t->ended[b] = t->time;
     for (tr_bid c = t->dom.first[b]; c != TR_NOBLK; c = t->dom.next[c])
         walk(t, c);
     while (t->entries.n > mark)
         forget(t);
+    if (holds != TR_NOVAL)
+        t->holds[holds]--;
 }
 
 bool tr_opt_cse(tr_prog *p, tr_fn *f) {
@@ -150,7 +191,8 @@ bool tr_opt_cse(tr_prog *p, tr_fn *f) {
         n *= 2;
     table t = {.f = f, .r = tr_repl_new(f), .dom = tr_opt_domtree(f), .mask = n - 1};
     t.bucket = TR_NEW_N(&f->ctx->arena, uint32_t, n);
-    t.holds = TR_NEW_N(&f->ctx->arena, uint8_t, n);
+    t.ended = TR_NEW_N(&f->ctx->arena, uint32_t, f->blks.n);
+    t.holds = TR_NEW_N(&f->ctx->arena, uint32_t, n);
     memset(t.bucket, 0xff, n * sizeof *t.bucket);
     walk(&t, 0);
     tr_repl_apply(f, &t.r);
