@@ -57,23 +57,30 @@ int64_t NAME(find)(const void *table, ARGS) {
     KEY k = FROM_ARGS;
     if (!t->index || LOST(k))
         return -1;
-    uint64_t secret = t->secret, h = HASH(k), mask = (UINT64_C(1) << t->lg) - 1, p = h >> (64 - t->lg);
+    unsigned down = 64u - t->lg;
+    uint64_t secret = t->secret, h = HASH(k), mask = UINT64_MAX >> down, p = h >> down;
     (void)secret;
+    /* what is asked first is what most often settles it */
     if (t->lg < WIDE) {
         const uint32_t *index = t->index;
-        uint32_t low = (uint32_t)mask, tag = (uint32_t)h & ~low;
-        for (uint32_t s; (s = index[p]) != EMPTY; p = (p + 1) & mask)
-            if ((s & ~low) == tag && (s & low) >= FIRST && NAME(is_at)(t, (s & low) - FIRST, k, h))
+        for (uint32_t low = (uint32_t)mask, s;; p = (p + 1) & mask) {
+            s = index[p];
+            if (((s ^ (uint32_t)h) & ~low) == 0 && (s & low) >= FIRST &&
+                NAME(is_at)(t, (s & low) - FIRST, k, h))
                 return (s & low) - FIRST;
-    } else {
-        const uint64_t *index = t->index;
-        uint64_t tag = h << MOST;
-        for (uint64_t s; (s = index[p]) != EMPTY; p = (p + 1) & mask)
-            if (((s ^ tag) & TAG_BITS) == 0 && (s & ~TAG_BITS) >= FIRST &&
-                NAME(is_at)(t, (s & ~TAG_BITS) - FIRST, k, h))
-                return (int64_t)((s & ~TAG_BITS) - FIRST);
+            if (s == EMPTY)
+                return -1;
+        }
     }
-    return -1;
+    const uint64_t *index = t->index;
+    for (uint64_t s, tag = h << MOST;; p = (p + 1) & mask) {
+        s = index[p];
+        if (((s ^ tag) & TAG_BITS) == 0 && (s & ~TAG_BITS) >= FIRST &&
+            NAME(is_at)(t, (s & ~TAG_BITS) - FIRST, k, h))
+            return (int64_t)((s & ~TAG_BITS) - FIRST);
+        if (s == EMPTY)
+            return -1;
+    }
 }
 
 /* A key that is not there; its entry's number. */
