@@ -233,7 +233,7 @@ int64_t tr_rt_dict_next(const void *table, int64_t e) {
 }
 
 void *tr_rt_dict_new(tr_frame *f, const tr_shape *shape) {
-    tr_mem *m = tr_rt_alloc(f, sizeof(tr_table));
+    tr_mem *m = tr_rt_cell(f, sizeof(tr_table));
     if (!m)
         return NULL;
     *tr_table_of(m) = (tr_table){0};

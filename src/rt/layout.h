@@ -41,7 +41,7 @@ enum { TR_FRAME_PAYLOAD = 8, TR_FRAME_TRACE = 32, TR_MEM_ALIGN = 64 };
  * all are used up; the numbers lie TR_MT_OUT bytes from its beginning. */
 enum { TR_MT_WORDS = 624, TR_MT_OUT = 4 };
 
-/* Header of a counted block; data starts TR_MEM_ALIGN bytes after it, aligned to TR_MEM_ALIGN. */
+/* Header of a counted block; data starts TR_MEM_ALIGN bytes after it, an array's aligned to TR_MEM_ALIGN. */
 typedef struct tr_mem {
     struct tr_mem *next, *prev; /* the frame's list while the call runs, self-linked after */
     int64_t refs;

@@ -53,7 +53,7 @@ static void hold_nothing(void *list, int64_t from, int64_t to) {
 }
 
 void *tr_rt_list_new(tr_frame *f, int64_t n, const tr_shape *shape) {
-    tr_mem *m = tr_rt_alloc(f, sizeof(tr_list));
+    tr_mem *m = tr_rt_cell(f, sizeof(tr_list));
     if (!m)
         return NULL;
     tr_list *l = tr_mem_data(m);

@@ -5,12 +5,15 @@
  * catches nothing needs no clean-up paths. Large blocks come from the host's cache (blocks.c)
  * and go back to the one they came from.
  * Cost: one malloc per small block, but that the one that was freed last waits in its frame: a loop whose
- * rounds make an array has it again each time. Detach and free are O(1). Counts are not atomic while a block
- * belongs to a frame. The owners of a detached one, Python objects, go on any thread. */
+ * rounds make an array has it again each time. Strings, and what lists and tables are known by, take less
+ * memory than arrays, as nothing but malloc() aligns them: of many, reaching memory is what takes the time.
+ * Detach and free are O(1). Counts are not atomic while a block belongs to a frame. The owners of a detached
+ * one, Python objects, go on any thread. */
 #include "base/meet.h"
 #include "rt/rt.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "rt/blocks.h"
@@ -22,7 +25,7 @@ static const uint64_t max_bytes = UINT64_C(1) << 47;
 
 /* What the frame has of a block, or the host after the call. */
 static __attribute__((unused)) bool is_block(const tr_mem *m) {
-    return (uintptr_t)m % TR_MEM_ALIGN == 0 && m->refs > 0 && m->raw && m->size <= max_bytes;
+    return (uintptr_t)m % _Alignof(max_align_t) == 0 && m->refs > 0 && m->raw && m->size <= max_bytes;
 }
 
 static void unlink_mem(tr_mem *m) {
@@ -32,11 +35,14 @@ static void unlink_mem(tr_mem *m) {
     m->next = m->prev = m;
 }
 
-static tr_mem *small_block(tr_blocks *home, uint64_t bytes, void **raw) {
-    *raw = malloc(bytes + 2 * TR_MEM_ALIGN);
+/* Aligned as an array is, or as malloc() does it. */
+static tr_mem *small_block(tr_blocks *home, uint64_t bytes, bool array, void **raw) {
+    size_t all = (size_t)bytes + (array ? 2u : 1u) * (size_t)TR_MEM_ALIGN;
+    *raw = malloc(all);
     if (!*raw && tr_rt_blocks_empty(home))
-        *raw = malloc(bytes + 2 * TR_MEM_ALIGN);
-    return (tr_mem *)(((uintptr_t)*raw + TR_MEM_ALIGN - 1) & ~(uintptr_t)(TR_MEM_ALIGN - 1));
+        *raw = malloc(all);
+    uintptr_t at = (uintptr_t)*raw;
+    return (tr_mem *)(array ? (at + TR_MEM_ALIGN - 1) & ~(uintptr_t)(TR_MEM_ALIGN - 1) : at);
 }
 
 static void drop(tr_mem *m) {
@@ -78,17 +84,18 @@ static void drop_spare(tr_frame *f) {
     f->spare = NULL;
 }
 
-void *tr_rt_alloc(tr_frame *f, uint64_t bytes) {
+static void *alloc(tr_frame *f, uint64_t bytes, bool array) {
     if (bytes > max_bytes)
         return NULL;
     tr_blocks *home = f->host ? f->host->blocks : NULL;
     void *raw;
     tr_mem *m = f->spare;
-    if (m && m->size == bytes) {
+    if (m && m->size == bytes && (!array || (uintptr_t)m % TR_MEM_ALIGN == 0)) {
         f->spare = NULL;
         raw = m->raw;
     } else
-        m = bytes < TR_BLOCK_MIN ? small_block(home, bytes, &raw) : tr_rt_blocks_get(home, bytes, &raw);
+        m = bytes < TR_BLOCK_MIN ? small_block(home, bytes, array, &raw)
+                                 : tr_rt_blocks_get(home, bytes, &raw);
     if (!raw)
         return NULL;
     if (bytes >= TR_LARGE && bytes > f->most)
@@ -99,6 +106,14 @@ void *tr_rt_alloc(tr_frame *f, uint64_t bytes) {
     assert(is_block(m) && "a block is aligned, and has an owner");
     f->nalloc++;
     return m;
+}
+
+void *tr_rt_alloc(tr_frame *f, uint64_t bytes) {
+    return alloc(f, bytes, true);
+}
+
+void *tr_rt_cell(tr_frame *f, uint64_t bytes) {
+    return alloc(f, bytes, false);
 }
 
 /* One that is in no list any more. */
@@ -179,7 +194,7 @@ void tr_rt_items_keep(const tr_shape *shape, const void *items, int64_t n) {
 /* What a list holds goes with it. */
 void tr_rt_free(tr_frame *f, void *mem) {
     tr_mem *m = mem;
-    assert((uintptr_t)m % TR_MEM_ALIGN == 0 && m->raw && m->size <= max_bytes &&
+    assert((uintptr_t)m % _Alignof(max_align_t) == 0 && m->raw && m->size <= max_bytes &&
            "a block is freed, nothing else");
     unlink_mem(m);
     m->next = NULL;

@@ -99,7 +99,7 @@ tr_str tr_str_new(tr_frame *f, int64_t n, uint32_t most) {
     /* In steps, so that the block of a text that has just gone fits the next one, of a digit more or less. */
     uint64_t bytes =
         n < 0 || n > max_length ? 0 : (((uint64_t)n << width) + STEP - 1) & ~(uint64_t)(STEP - 1);
-    tr_mem *m = bytes ? tr_rt_alloc(f, bytes) : NULL;
+    tr_mem *m = bytes ? tr_rt_cell(f, bytes) : NULL;
     if (n && !m)
         return (tr_str){NULL, NULL, -1};
     return (tr_str){m, m ? tr_mem_data(m) : "",
