@@ -459,7 +459,7 @@ void tr_rt_str_replace(tr_frame *f, STR_PARTS(s), STR_PARTS(old), STR_PARTS(by),
 /* --- places in a string --- */
 
 static bool is_in(const tr_str *set, bool spaces, uint32_t c) {
-    return spaces ? tr_rt_char_is(c, TR_CHAR_SPACE) : has_char(set, c);
+    return spaces ? tr_char_is_space(c) : has_char(set, c);
 }
 
 int64_t tr_rt_str_edge(int64_t how, STR_PARTS(s), STR_PARTS(set), int64_t from) {
@@ -483,7 +483,7 @@ static int64_t count_of(bool words, const tr_str *s, int64_t from) {
     bool within = false;
     for (int64_t i = from; i < n; i++) {
         uint32_t c = tr_str_at(s, i);
-        bool ends = tr_rt_char_is(c, words ? TR_CHAR_SPACE : TR_CHAR_LINE);
+        bool ends = words ? tr_char_is_space(c) : tr_char_ends_line(c);
         count += !within && !(words && ends);
         within = !ends;
         if (!words && c == '\r' && i + 1 < n && tr_str_at(s, i + 1) == '\n')
@@ -501,19 +501,20 @@ int64_t tr_rt_str_next(int64_t how, STR_PARTS(s), int64_t from) {
     case TR_STR_NEXT_WORD:
     case TR_STR_NEXT_SPACE: {
         bool space = how == TR_STR_NEXT_SPACE;
-        while (from < n && tr_rt_char_is(tr_str_at(&x, from), TR_CHAR_SPACE) != space)
+        const uint8_t *narrow = tr_str_width(&x) ? NULL : x.data;
+        while (from < n && tr_char_is_space(narrow ? narrow[from] : tr_str_at(&x, from)) != space)
             from++;
         return from;
     }
     case TR_STR_LAST_WORD:
     case TR_STR_LAST_SPACE: {
         bool space = how == TR_STR_LAST_SPACE;
-        while (from > 0 && tr_rt_char_is(tr_str_at(&x, from - 1), TR_CHAR_SPACE) != space)
+        while (from > 0 && tr_char_is_space(tr_str_at(&x, from - 1)) != space)
             from--;
         return from;
     }
     case TR_STR_LINE_END:
-        while (from < n && !tr_rt_char_is(tr_str_at(&x, from), TR_CHAR_LINE))
+        while (from < n && !tr_char_ends_line(tr_str_at(&x, from)))
             from++;
         return from;
     default: /* TR_STR_NEXT_LINE: behind the end of a line */
