@@ -210,12 +210,12 @@ static bool call_changes(walk *w, const tr_fn *f, const tr_ins *call, tr_val v, 
         return false;
     uint32_t func = closure ? callee->imm.fn : o->u.func;
     const tr_func *fn = &w->f->p->funcs.d[func];
-    if (ci && ci->star && !ci->starstar && (place & PLACES) != ITSELF) {
+    if (ci && ci->stars && !ci->starstar && (place & PLACES) != ITSELF) {
         for (uint32_t k = 0; k < fn->nargs; k++) /* which one an item of `*t` becomes is not asked */
             if (param_changes(w, func, fn->nfree + k, itself(place)))
                 return true;
     }
-    if (ci && (ci->star || ci->starstar))
+    if (ci && (ci->stars || ci->starstar))
         return false;
     uint32_t nkw = ci ? ci->nkw : 0, npos = call->nargs - 1 - nkw;
     for (uint32_t k = 0; k + 1u < call->nargs; k++) {
@@ -334,8 +334,10 @@ static bool tuple_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, u
     tr_val self = (tr_val)(in - f->ins.d);
     if (is_put(f, in, v) || in->op == TR_OP_BUILDDICT)
         return !library;
-    if (in->op == TR_OP_ITER)
+    if (in->op == TR_OP_ITER || in->op == TR_OP_SPREAD)
         return value_changes(w, f, self, place);
+    if (in->op == TR_OP_UNPACKEX)
+        return value_changes(w, f, self, itself(place)) || value_changes(w, f, self, anywhere);
     if (in->op == TR_OP_BUILDTUP)
         return value_changes(w, f, self, anywhere);
     if (in->op == TR_OP_BUILDLIST)
@@ -506,6 +508,12 @@ static bool is_walked_rows(const tr_fn *f, const tr_ins *call, tr_val v) {
     return rows;
 }
 
+/* partial(f, v): what f does with it is not looked for. */
+static bool is_bound(const tr_fn *f, const tr_ins *call) {
+    const tr_obj *o = constant_of(f, call->args[0]);
+    return o && o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_PARTIAL;
+}
+
 static bool use_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uint32_t place) {
     if (place == ITSELF && w->f->p->funcs.d[f->func].library)
         return library_changes(w, f, in, v, place);
@@ -534,7 +542,8 @@ static bool use_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uin
     case TR_OP_NEWVAR: return true;
     case TR_OP_WRITEVAR: return in->args[1] == v;
     case TR_OP_CALLPY:
-        return is_put(f, in, v) || is_walked_rows(f, in, v) || call_changes(w, f, in, v, ITSELF);
+        return is_put(f, in, v) || is_walked_rows(f, in, v) || is_bound(f, in) ||
+               call_changes(w, f, in, v, ITSELF);
     case TR_OP_CLOSURE: return capture_changes(w, in, v, ITSELF);
     default: return false;
     }

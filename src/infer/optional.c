@@ -232,6 +232,10 @@ static const char *none_text(tr_em *e, const tr_ins *in, const tr_tv *a, uint32_
                                       : "bad operand type for unary ~: 'NoneType'";
     case TR_OP_IN: return k ? "argument of type 'NoneType' is not iterable" : NULL;
     case TR_OP_ITER: return "'NoneType' object is not iterable";
+    case TR_OP_SPREAD:
+        if (in->sub != TR_SPREAD_COUNTED)
+            return "Value after * must be an iterable, not NoneType";
+        return "cannot unpack non-iterable NoneType object";
     case TR_OP_UNPACK:
     case TR_OP_UNPACKEX: return "cannot unpack non-iterable NoneType object";
     case TR_OP_CALLPY:

@@ -70,7 +70,7 @@ static bool mark(tr_prog *p, tr_func *fn, tr_val v) {
 static bool mark_call(tr_prog *p, tr_func *fn, const tr_ins *call) {
     const tr_obj *callee = known(fn->ssa, call->args[0]);
     bool any = false;
-    if (!callee || (call->imm.call && (call->imm.call->star || call->imm.call->starstar)))
+    if (!callee || (call->imm.call && (call->imm.call->stars || call->imm.call->starstar)))
         return false;
     if (size_of(callee))
         return mark(p, fn, given(call, 0, size_of(callee)));

@@ -51,7 +51,7 @@ tr_answer tr_lib_binary_tuple(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *ou
     bool tx = x.ty->kind == TR_TY_TUPLE, ty = y.ty->kind == TR_TY_TUPLE;
     int64_t k;
     if (tr_ty_is_list(x.ty) || tr_ty_is_list(y.ty))
-        return tr_answered(tr_em_unsupported(e, "list-result", "'%s' on a list", tr_lib_sign(op)));
+        return TR_OPEN;
     if (tx && ty && op == TR_BIN_ADD)
         return tr_answered(tuple_concat(e, x, y, out));
     if (tx && op == TR_BIN_MUL && tr_tv_lit_int(y, &k))

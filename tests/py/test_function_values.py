@@ -225,7 +225,6 @@ def test_starred_sequences_of_another_length():
 @pytest.mark.parametrize(
     "f",
     [
-        lambda l: print(*l),
         lambda l: (lambda x, y=2: x + y)(*l),  # one or two
         lambda l: np.zeros(*l),
     ],
