@@ -149,14 +149,25 @@ static void delete (tr_ssa *s, uint32_t var) {
     unassign(s, var);
 }
 
+/* What an inner function takes, as of now. */
+static void note_taken(tr_ssa *s, uint32_t var) {
+    bool unbound = s->cur[var] == TR_NOVAL || is_unset(s, s->cur[var]),
+         shared = tr_front_is_shared(s->func, var);
+    tr_vec_push(&s->ctx->arena, &s->captures, (tr_capture){s->blk, s->at, var, unbound, shared, TR_NOVAL});
+}
+
+static tr_val captured(tr_ssa *s, uint32_t var) {
+    assert(var < s->f->nlocals && "its function has the variable, or has it from one around");
+    note_taken(s, var);
+    if (s->cur[var] == TR_NOVAL) /* it is assigned before one of the kin loads it */
+        return tr_front_undef(s, s->c->localsplus[var], TR_UNDEF_UNSET);
+    return read_var(s, var);
+}
+
 static void load(tr_ssa *s, const tr_bc *i) {
     uint32_t var = (uint32_t)i->arg;
-    if (i->op == TR_N_LOAD && (s->c->kinds[var] & (KIND_CELL | KIND_FREE))) {
-        bool unbound = s->cur[var] != TR_NOVAL && is_unset(s, s->cur[var]),
-             shared = tr_front_is_shared(s->func, var);
-        tr_vec_push(&s->ctx->arena, &s->captures,
-                    (tr_capture){s->blk, s->at, var, unbound, shared, TR_NOVAL});
-    }
+    if (i->op == TR_N_LOAD && (s->c->kinds[var] & (KIND_CELL | KIND_FREE)))
+        note_taken(s, var);
     bool put_away = i->op == TR_N_LOADCLEAR && s->cur[var] != TR_NOVAL && is_unset(s, s->cur[var]);
     push(s, put_away ? s->cur[var] : read_var(s, var));
     if (i->op == TR_N_LOADCLEAR)
@@ -612,7 +623,7 @@ static void push_closure(tr_ssa *s, uint32_t func, tr_val defaults, uint32_t n, 
     for (uint32_t i = 0; i < n; i++)
         args[i + 1] = captured[i];
     uint32_t itself = n ? s->p->funcs.d[func].itself : 0;
-    if (itself)
+    if (itself && !s->p->funcs.d[func].kin)
         args[itself] = defaults; /* front/share.c */
     tr_val v = emit(s, TR_OP_CLOSURE, n + 1, args);
     tr_at(s->ir, v)->imm.fn = func;
@@ -667,7 +678,10 @@ static tr_val with_defaults(tr_ssa *s, uint32_t func, tr_val had, tr_val tuple) 
 static void note_captured(tr_ssa *s, uint32_t n) {
     const tr_ins *fn = tr_at(s->ir, *slot(s, s->depth - 1));
     assert(fn->op == TR_OP_CLOSURE && "a function is on top");
-    uint32_t all = s->captures.n, loaded = n - (n && s->p->funcs.d[fn->imm.fn].itself);
+    const tr_func *of = &s->p->funcs.d[fn->imm.fn];
+    uint32_t all = s->captures.n, loaded = n - (n && of->itself && !of->kin);
+    for (uint32_t i = 0; n && of->kin && i < of->nfree; i++)
+        loaded -= tr_front_kin_named(of->kin, of->code->localsplus[of->freeidx[i]]) < of->kin->n;
     for (uint32_t i = loaded < all ? all - loaded : 0; i < all; i++)
         s->captures.d[i].fn = *slot(s, s->depth - 1);
 }
@@ -683,6 +697,19 @@ static void forget_annotate(tr_ssa *s, tr_val fn) {
     for (uint32_t i = 0; c->op == TR_OP_CLOSURE && i < c->nargs; i++)
         if (tr_at(s->ir, c->args[i])->op == TR_OP_UNDEFVAR)
             tr_at(s->ir, c->args[i])->sub = TR_UNDEF_UNSET; /* so that it goes when nothing uses it */
+}
+
+/* What a function captures, those that `t` has and more that it holds for its kin, as if it were loaded. */
+static const tr_val *all_held(tr_ssa *s, uint32_t func, const tr_ins *t, uint32_t *n) {
+    const tr_func *fn = &s->p->funcs.d[func];
+    *n = t ? t->nargs : 0;
+    if (!t || fn->nmore == 0)
+        return t ? t->args : NULL;
+    tr_val *v = TR_NEW_N(&s->ctx->arena, tr_val, tr_func_held(fn));
+    memcpy(v, t->args, t->nargs * sizeof *v);
+    for (uint32_t i = 0; i < fn->nmore; i++)
+        v[(*n)++] = captured(s, tr_front_variable(s->c, fn->more[i]));
+    return v;
 }
 
 /* The tuple of what a function captures, or NULL. */
@@ -713,8 +740,10 @@ static void make_function(tr_ssa *s, uint32_t flags) {
     if (kw != TR_NOVAL)
         defaults = with_kwdefaults(s, func, defaults, kw);
     const tr_ins *t = captured == TR_NOVAL ? NULL : captured_tuple(s, captured, func);
-    push_closure(s, func, defaults, t ? t->nargs : 0, t ? t->args : NULL);
-    note_captured(s, t ? t->nargs : 0);
+    uint32_t n;
+    const tr_val *held = all_held(s, func, t, &n);
+    push_closure(s, func, defaults, n, held);
+    note_captured(s, n);
 }
 
 /* From 3.13 on a function gets its defaults and cells after it is made; its cells first. */
@@ -738,8 +767,11 @@ static void set_function_attr(tr_ssa *s, uint32_t flag) {
         i = tr_at(s->ir, fn);
         push_closure(s, i->imm.fn, all, i->nargs - 1, i->args + 1);
     } else if (flag == FN_CLOSURE && captured_tuple(s, x, i->imm.fn)) {
-        push_closure(s, i->imm.fn, i->args[0], tr_at(s->ir, x)->nargs, tr_at(s->ir, x)->args);
-        note_captured(s, tr_at(s->ir, x)->nargs);
+        uint32_t n, func = i->imm.fn;
+        tr_val defaults = i->args[0];
+        const tr_val *held = all_held(s, func, tr_at(s->ir, x), &n);
+        push_closure(s, func, defaults, n, held);
+        note_captured(s, n);
     } else
         bad(s, "a function gets no known attribute");
 }

@@ -43,7 +43,7 @@ static bool is_named_twice(const tr_args *args, uint32_t j) {
 static bool bind(tr_em *e, const tr_func *fn, uint32_t ncap, const tr_tv *cap, tr_tv defaults,
                  const tr_args *args, tr_tv *out, uint32_t *nout) {
     uint32_t np = fn->nargs, nk = fn->nkwonly, npos = args->n - args->nkw, k = 0;
-    assert(args->nkw <= args->n && ncap == fn->nfree && "a captured value for each free variable");
+    assert(args->nkw <= args->n && ncap == tr_func_held(fn) && "a captured value for each free variable");
     tr_tv *slot = out + ncap;
     for (uint32_t i = 0; i < ncap; i++)
         out[i] = cap[i];

@@ -212,7 +212,7 @@ static bool call_changes(walk *w, const tr_fn *f, const tr_ins *call, tr_val v, 
     const tr_func *fn = &w->f->p->funcs.d[func];
     if (ci && ci->stars && !ci->starstar && (place & PLACES) != ITSELF) {
         for (uint32_t k = 0; k < fn->nargs; k++) /* which one an item of `*t` becomes is not asked */
-            if (param_changes(w, func, fn->nfree + k, itself(place)))
+            if (param_changes(w, func, tr_func_held(fn) + k, itself(place)))
                 return true;
     }
     if (ci && (ci->stars || ci->starstar))
@@ -227,9 +227,10 @@ static bool call_changes(walk *w, const tr_fn *f, const tr_ins *call, tr_val v, 
                 at = n;
         bool rest = k >= fn->nargs && at == k && fn->varargs; /* an item of *args */
         if (rest && (place & PLACES) == ITSELF &&
-            param_changes(w, func, fn->nfree + fn->nargs + fn->nkwonly, (k - fn->nargs) | (place & NAMES)))
+            param_changes(w, func, tr_func_held(fn) + fn->nargs + fn->nkwonly,
+                          (k - fn->nargs) | (place & NAMES)))
             return true;
-        if (!rest && at < fn->nargs + fn->nkwonly && param_changes(w, func, fn->nfree + at, place))
+        if (!rest && at < fn->nargs + fn->nkwonly && param_changes(w, func, tr_func_held(fn) + at, place))
             return true;
     }
     return false;

@@ -56,8 +56,8 @@ static bool mark(tr_prog *p, tr_func *fn, tr_val v) {
             any |= mark(p, fn, in->args[i]);
     if (!in || in->op != TR_OP_PARAM)
         return any;
-    for (uint32_t i = 0; i < n && fn->nfree + i < first->params.n; i++) {
-        if (first->params.d[fn->nfree + i] != v || (fn->sizes && fn->sizes[i]))
+    for (uint32_t i = 0; i < n && tr_func_held(fn) + i < first->params.n; i++) {
+        if (first->params.d[tr_func_held(fn) + i] != v || (fn->sizes && fn->sizes[i]))
             continue;
         if (!fn->sizes)
             fn->sizes = TR_NEW_N(&p->ctx->arena, uint8_t, n);
