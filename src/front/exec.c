@@ -592,6 +592,21 @@ static void match_class(tr_ssa *s, uint32_t npos) {
     push(s, v);
 }
 
+static void match_keys(tr_ssa *s) {
+    tr_val *of = pop_n(s, 2), values = emit(s, TR_OP_MATCHKEYS, 2, of);
+    push(s, of[0]);
+    push(s, of[1]);
+    push(s, values);
+}
+
+/* {'a': x, **rest}: what is copied first is dropped, decode.c has dropped what deletes its keys. */
+static void match_rest(tr_ssa *s) {
+    tr_val *x = pop_n(s, 2), of[2] = {x[1], x[0]};
+    s->depth--;
+    push(s, emit(s, TR_OP_MATCHREST, 2, of));
+    push(s, x[0]);
+}
+
 /* --- inner functions --- */
 
 /* The function that is made of the code `func`. A generator expression is one, and before 3.12
@@ -954,6 +969,9 @@ static void execute(tr_ssa *s, const tr_bc *i) {
     case TR_N_LENOF: push(s, emit(s, TR_OP_ITERLEN, 1, (tr_val[]){value_at(s, s->depth - 1)})); break;
     case TR_N_MATCHSEQ: push(s, emit(s, TR_OP_MATCHSEQ, 1, (tr_val[]){value_at(s, s->depth - 1)})); break;
     case TR_N_MATCHCLASS: match_class(s, arg); break;
+    case TR_N_MATCHMAP: push(s, emit(s, TR_OP_MATCHMAP, 1, (tr_val[]){value_at(s, s->depth - 1)})); break;
+    case TR_N_MATCHKEYS: match_keys(s); break;
+    case TR_N_MATCHREST: match_rest(s); break;
     case TR_N_CALL:
         call(s, arg, s->kwnames);
         s->kwnames = NULL;

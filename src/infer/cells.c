@@ -363,6 +363,8 @@ static bool map_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uin
     switch ((tr_op)in->op) {
     case TR_OP_RET: return hands_on(w, f, v, place);
     case TR_OP_GETITEM: return in->args[0] == v && value_changes(w, f, self, itself(place));
+    case TR_OP_MATCHKEYS: return value_changes(w, f, self, anywhere);
+    case TR_OP_MATCHREST: return value_changes(w, f, self, place);
     case TR_OP_BUILDTUP:
     case TR_OP_BUILDLIST: return value_changes(w, f, self, anywhere);
     case TR_OP_CALLPY: return is_put(f, in, v) || call_changes(w, f, in, v, place);

@@ -104,6 +104,8 @@ static bool takes_optional(const tr_ins *in, const tr_tv *a) {
     switch ((tr_op)in->op) {
     case TR_OP_IS:
     case TR_OP_MATCHSEQ:
+    case TR_OP_MATCHMAP:
+    case TR_OP_MATCHKEYS:
     case TR_OP_MATCHCLASS:
     case TR_OP_BUILDTUP:
     case TR_OP_FORMAT:

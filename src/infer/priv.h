@@ -185,6 +185,11 @@ bool tr_infer_star(tr_em *e, tr_tv callee, const tr_callinfo *ci, const tr_tv *k
 /* infer/match.c: patterns of `match`: is x a sequence; is it of the class, and then the values that the
  * patterns in it are for, npos by position and those of the tuple of names. */
 tr_tv tr_infer_is_sequence(tr_em *e, tr_tv x);
+/* A mapping: is it one; the tuple of what it has at the keys, or None; it without them. */
+bool tr_infer_mapping(const tr_ty *t);
+tr_tv tr_infer_is_mapping(tr_em *e, tr_tv x);
+bool tr_infer_match_keys(tr_em *e, tr_tv x, tr_tv keys, tr_tv *out);
+bool tr_infer_match_rest(tr_em *e, tr_tv x, tr_tv keys, tr_tv *out);
 bool tr_infer_match_class(tr_em *e, tr_tv x, tr_tv cls, tr_tv names, uint32_t npos, tr_tv *out);
 
 /* infer/calls.c: calls any callable value. */

@@ -520,6 +520,9 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
                             (uint32_t)((uint64_t)in->imm.i >> 32), out);
     case TR_OP_MATCHSEQ: *out = tr_infer_is_sequence(e, a[0]); return true;
     case TR_OP_MATCHCLASS: return tr_infer_match_class(e, a[0], a[1], a[2], (uint32_t)in->imm.i, out);
+    case TR_OP_MATCHMAP: *out = tr_infer_is_mapping(e, a[0]); return true;
+    case TR_OP_MATCHKEYS: return tr_infer_match_keys(e, a[0], a[1], out);
+    case TR_OP_MATCHREST: return tr_infer_match_rest(e, a[0], a[1], out);
     case TR_OP_UNPACKEX: return step_star(e, src, v, a[0], out);
     case TR_OP_CALLPY: {
         bool ok = step_call(e, src, in, a, out);
@@ -531,7 +534,8 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
     case TR_OP_EXCMATCH: return tr_infer_match(e, a[0], a[1], out);
     case TR_OP_ITER: return tr_em_iter(e, a[0], out);
     case TR_OP_ITERLEN: /* a pattern of `match` asks a list how long it is, a loop goes on to where it ends */
-        return a[0].ty->kind == TR_TY_LIST && tr_at(src, in->args[0])->op != TR_OP_ITER
+        return (a[0].ty->kind == TR_TY_LIST || tr_infer_mapping(a[0].ty)) &&
+                       tr_at(src, in->args[0])->op != TR_OP_ITER
                    ? tr_em_builtin(e, TR_B_LEN, (tr_tv){NULL, TR_NOVAL}, &(tr_args){1, a, 0, NULL}, out)
                    : tr_em_iterlen(e, a[0], out);
     case TR_OP_NEXT: return tr_em_next(e, a[0], a[1], tr_em_strong(e, a[2]), out);
