@@ -45,7 +45,7 @@ static const tr_ty *cell(infer *f, uint64_t place, uint64_t path) {
 
 const tr_ty *tr_infer_new_list(tr_em *e, uint32_t which) {
     infer *f = e->infer;
-    const tr_ty *t = cell(f, place_of(MADE, f->at, which), 0);
+    const tr_ty *t = cell(f, place_of(MADE, f->at, which | (f->deep > 1 ? (f->deep & 255u) << 20 : 0)), 0);
     return e->cells ? t : tr_ty_closed(e->types, t);
 }
 

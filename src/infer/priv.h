@@ -78,6 +78,7 @@ typedef struct infer {
     uint32_t root; /* whose result is told to who asked; UINT32_MAX: none is yet */
     bool too_deep; /* said already */
     bool waits;    /* the step being worked on failed, but a function called in it has not returned yet */
+    uint32_t deep; /* calls that the step being worked on is in */
     tr_val at;     /* of the instance's untyped values the one whose operation is being worked on */
     TR_VEC(tr_infer_cell) cells;
     tr_map displays; /* function and value of a display -> whether it is a list */

@@ -48,12 +48,6 @@ static bool refuse(tr_em *e, tr_tv x) {
     return false;
 }
 
-static tr_tv row_of(tr_em *e, uint32_t row) {
-    tr_obj *o = TR_NEW(&e->ctx->arena, tr_obj);
-    *o = (tr_obj){.kind = TR_OBJ_BUILTIN, .repr = tr_builtins[row].path, .u.builtin = row};
-    return tr_em_lit(e, o);
-}
-
 static bool call(tr_em *e, uint32_t row, tr_tv self, uint32_t n, const tr_tv *x, tr_tv *out) {
     return tr_em_builtin(e, row, self, &(tr_args){n, x, 0, NULL}, out);
 }
@@ -72,7 +66,7 @@ typedef struct parts {
 
 /* All of them from `from` up to `end` as one list, or their texts. */
 static bool list_of(tr_em *e, const parts *p, uint32_t from, uint32_t end, bool texts, tr_tv *out) {
-    tr_tv str = row_of(e, TR_B_STR), self = {NULL, TR_NOVAL}, none, x, both[2];
+    tr_tv str = tr_em_row(e, TR_B_STR), self = {NULL, TR_NOVAL}, none, x, both[2];
     if (!tr_em_new_list(e, 0, 0, NULL, out))
         return false;
     for (uint32_t i = from; i < end; i++) {
