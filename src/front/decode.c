@@ -419,8 +419,8 @@ static void drop_consumers(decoder *d) {
     }
 }
 
-/* `case {'a': x, **rest}` copies the mapping and deletes the keys, which are unpacked, one after the other. That
- * is one step here, since of a record with names no key is deleted. */
+/* `case {'a': x, **rest}` copies the mapping and deletes the keys, which are unpacked, one after the
+ * other. That is one step here, since of a record with names no key is deleted. */
 static void drop_deletions(decoder *d) {
     for (uint32_t i = 0; i + 1 < d->n; i++) {
         if (d->ins[i].op != TR_N_MATCHREST || d->ins[i + 1].op != TR_N_UNPACK)

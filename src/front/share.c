@@ -4,18 +4,18 @@
  * An inner function takes the variables around it by value when it is made, which costs nothing and lets a
  * loop's variables stay what they are. That is not enough where an inner function assigns to one
  * (`nonlocal`), or where one is assigned after a function that reads it was made: such a variable is
- * `shared`. It is one piece of memory then, made where its function starts (NEWVAR), which all take; reading
- * and assigning are operations on it, and the variable of SSA construction that stands for the memory never
- * changes. The instructions say so themselves from here on, so that what looks at them later needs to know
- * nothing.
+ * `shared`. It is one piece of memory then, made where its function starts (NEWVAR), which all take;
+ * reading and assigning are operations on it, and the variable of SSA construction that stands for the
+ * memory never changes. The instructions say so themselves from here on, so that what looks at them later
+ * needs to know nothing.
  *
  * An inner function that names itself would hold itself. Where the variable is assigned once, by that very
  * definition, the function makes itself anew from what it holds, and has its defaults in place of itself.
  *
  * So it is with inner functions that name each other, in a ring, or one that is assigned later: each is
- * assigned once, and nothing in between could call one of them. They are lifted: each holds what all of them
- * capture, but none of themselves, and makes those that it names of that. Their defaults have to be constants.
- * Cost: one look at the code of inner functions, of functions that have some. */
+ * assigned once, and nothing in between could call one of them. They are lifted: each holds what all of
+ * them capture, but none of themselves, and makes those that it names of that. Their defaults have to be
+ * constants. Cost: one look at the code of inner functions, of functions that have some. */
 #include "front/internal.h"
 
 #include <assert.h>
@@ -296,8 +296,8 @@ static void find_singles(tr_prog *p, const tr_func *fn, const tr_decoded *d, sin
     }
 }
 
-/* Those that go with k: in a ring, or also where one names another that is assigned later, which would have to
- * be shared if it was not lifted. */
+/* Those that go with k: in a ring, or also where one names another that is assigned later, which would
+ * have to be shared if it was not lifted. */
 static uint32_t kin_of(const singles *s, uint32_t k, bool later) {
     uint32_t reach[MAX_KIN], kin = 0;
     for (uint32_t i = 0; i < s->n; i++)

@@ -317,7 +317,7 @@ static tr_val held_as(const tr_ssa *s, const tr_val *vars, const tr_val *more, c
     for (uint32_t k = 0; k < fn->nmore; k++)
         if (strcmp(fn->more[k], name) == 0)
             return more[k];
-    assert(!"each of kin holds what all of them need");
+    assert(false && "each of kin holds what all of them need");
     return TR_NOVAL;
 }
 

@@ -1,6 +1,7 @@
-/* Patterns of `match` statements that ask what a value is: the answer is known when the function compiles, as
- * the type says it, so code of other cases is not even typed. Which keys a dict has is asked when it runs. Literals, captures, guards and items of
- * sequences are comparisons, assignments and unpacking to the front. */
+/* Patterns of `match` statements that ask what a value is: the answer is known when the function compiles,
+ * as the type says it, so code of other cases is not even typed. Which keys a dict has is asked when it
+ * runs. Literals, captures, guards and items of sequences are comparisons, assignments and unpacking to the
+ * front. */
 #include <assert.h>
 #include <string.h>
 

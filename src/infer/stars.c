@@ -1,8 +1,9 @@
 /* Arguments behind a star whose number only the running program knows: `f(1, *l, 2)` of a list, an array, a
- * range, or what gives items. A function of the user's says how many it takes: where that is one number, it is
- * compared with what there is, and the items are its arguments; what is left goes to its *args, which is a
- * list then. Several such sequences become one first, whose items have one type. min() and max() of the items
- * are those of the sequence, print() writes their texts. Anything else would need a call of each length. */
+ * range, or what gives items. A function of the user's says how many it takes: where that is one number, it
+ * is compared with what there is, and the items are its arguments; what is left goes to its *args, which is
+ * a list then. Several such sequences become one first, whose items have one type. min() and max() of the
+ * items are those of the sequence, print() writes their texts. Anything else would need a call of each
+ * length. */
 #include <string.h>
 
 #include "infer/priv.h"

@@ -84,6 +84,8 @@ static bool starred_args(tr_em *e, const tr_ins *in, const tr_tv *a, tr_args *ou
     if (ci->stars) {
         const uint8_t *stars;
         given = flattened(e, npos, a + 1, ci->stars, &stars);
+        if (npos > 1 && !tr_em_may_grow_to(e, given.n))
+            return false;
         if (!counted && !tr_infer_star(e, a[0], ci, a + first, given.n, given.v, stars, &given, &rest))
             return false;
     }

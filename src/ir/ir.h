@@ -288,8 +288,8 @@ typedef struct tr_callinfo {
 } tr_callinfo;
 
 /* What a SPREAD gives of what is no tuple and no list display: it as it is; a list of its items as they are
- * now, since what comes before they are asked for may change it; it, or a list where `a, *b = x` cannot ask it
- * for an item by number. */
+ * now, since what comes before they are asked for may change it; it, or a list where `a, *b = x` cannot ask
+ * it for an item by number. */
 typedef enum tr_spread { TR_SPREAD_AS_IS, TR_SPREAD_COPY, TR_SPREAD_COUNTED, TR_SPREAD__COUNT } tr_spread;
 
 /* What becomes of a GENERATE: a generator, or at once the list. Of a generator: whether a variable

@@ -163,6 +163,7 @@ tr_tv tr_em_re(tr_em *e, tr_tv x); /* also of reals: themselves */
 tr_tv tr_em_im(tr_em *e, tr_tv x); /* of reals: 0 */
 tr_tv tr_em_tuple(tr_em *e, uint32_t n, const tr_tv *x);
 /* False, with an error, when a tuple of x would hold too many items, those of nested tuples included. */
+bool tr_em_may_grow_to(tr_em *e, uint32_t n); /* a tuple, or arguments, made of others */
 bool tr_em_tuple_fits(tr_em *e, uint32_t n, const tr_tv *x);
 tr_tv tr_em_make(tr_em *e, const tr_ty *ty, uint32_t n,
                  const tr_tv *items); /* range, slice, iter, closure ... */

@@ -12,6 +12,10 @@ static bool too_many(tr_em *e) {
     return tr_em_error(e, "a tuple of more than %d items", MAX_ITEMS);
 }
 
+bool tr_em_may_grow_to(tr_em *e, uint32_t n) {
+    return n <= MAX_ITEMS || too_many(e);
+}
+
 bool tr_em_tuple_fits(tr_em *e, uint32_t n, const tr_tv *x) {
     unsigned left = TR_MAX_ITEMS;
     for (uint32_t i = 0; i < n; i++)
@@ -22,8 +26,8 @@ bool tr_em_tuple_fits(tr_em *e, uint32_t n, const tr_tv *x) {
 
 static bool tuple_concat(tr_em *e, tr_tv x, tr_tv y, tr_tv *out) {
     uint32_t n = x.ty->n + y.ty->n;
-    if (n > MAX_ITEMS)
-        return too_many(e);
+    if (!tr_em_may_grow_to(e, n))
+        return false;
     tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
     for (uint32_t i = 0; i < n; i++)
         it[i] = i < x.ty->n ? tr_em_item(e, x, i) : tr_em_item(e, y, i - x.ty->n);

@@ -659,8 +659,8 @@ static bool any_instance(tr_em *e, tr_tv x, tr_tv cls, bool *r) {
            tr_em_error(e, "isinstance() with %s is not known when compiling", tr_em_tyname(e, cls.ty));
 }
 
-/* A name for getattr and setattr; of what a constant has, but for a number or a string, the snapshot knows what
- * the text of the program asks for. */
+/* A name for getattr and setattr; of what a constant has, but for a number or a string, the snapshot knows
+ * what the text of the program asks for. */
 static bool attr_name(tr_em *e, const tr_bcall *c, const char **name) {
     const tr_obj *o = c->a[0].ty->kind == TR_TY_LIT ? c->a[0].ty->lit : NULL;
     bool plain = !o || (!o->member && (o->kind == TR_OBJ_STR || tr_lib_scalar(e, c->a[0].ty)));

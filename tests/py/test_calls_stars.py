@@ -257,3 +257,13 @@ def nested(n):
 def test_displays_that_are_held_by_what_is_returned():
     assert njit(lambda n: (makes(n)(2), sum(goes_over(n))))(3) == (3, 6)
     assert njit(lambda n: [x * 2 for x in nested(n)])(3) == [[1, 1], [3, 3]]
+
+
+def grows(k, *rest):
+    return k if k < 2 else grows(k - 1, *rest, *rest, 1)
+
+
+def test_arguments_that_grow_with_each_call():
+    """Once each call had twice as many, until memory was gone."""
+    with pytest.raises(treadle.TreadleError, match="a tuple of more than 1024 items"):
+        njit(lambda n: grows(n))(3)
