@@ -283,8 +283,8 @@ static void bad_result(emission *m, tr_tv x) {
         tr_em_hint(&m->e, "return one type on all paths");
 }
 
-/* Has who is given a value of this type a list display? A closure has its own to itself, an iterator that goes
- * over one (`walks`) gives its items only. */
+/* Has who is given a value of this type a list display? A closure has its own to itself, an iterator that
+ * goes over one (`walks`) gives its items only. */
 static __attribute__((unused)) bool gives_display(const tr_func *of, const tr_ty *t, bool walks) {
     bool walker = tr_lib_is_once((tr_tv){t, TR_NOVAL}) || t->kind == TR_TY_DRAWN;
     if (tr_ty_is_list(t) && !walks)
