@@ -422,8 +422,8 @@ static void tell_function(teller *t, const tr_inst *it) {
     tr_sb b;
     tr_sb_init(&b);
     tr_sb_printf(&b, "%s(", f->qualname);
-    for (uint32_t k = f->nfree; k < it->nargs; k++)
-        tr_sb_printf(&b, "%s%s", k > f->nfree ? ", " : "", tr_ty_user(&t->c->arena, it->args[k]));
+    for (uint32_t k = tr_func_held(f); k < it->nargs; k++)
+        tr_sb_printf(&b, "%s%s", k > tr_func_held(f) ? ", " : "", tr_ty_user(&t->c->arena, it->args[k]));
     tr_sb_printf(&b, ")%s%s", it->ret ? " -> " : "", it->ret ? tr_ty_user(&t->c->arena, it->ret) : "");
     tr_remark_add(t->c, TR_REMARK_FUNCTION, at, "%s", b.d ? b.d : "");
     tr_sb_fini(&b);

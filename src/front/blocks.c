@@ -275,7 +275,7 @@ static bool check_handler(const tr_decoded *d, tr_flow *f, const tr_bcblk *b, ui
 
 static bool looks_at_top(uint8_t op) {
     return op == TR_N_FORITER || op == TR_N_FORNEXT || op == TR_N_FORITEM || op == TR_N_LENOF ||
-           op == TR_N_MATCHSEQ;
+           op == TR_N_MATCHSEQ || op == TR_N_MATCHMAP;
 }
 
 static bool check_depths(tr_ctx *ctx, const tr_code *c, const tr_decoded *d, tr_flow *f) {
@@ -362,6 +362,7 @@ static uint32_t touch(const tr_decoded *d, const tr_flow *f, const tr_bc *i, uin
     case TR_N_COPY: use(u, tr_flow_slot(f, depth - arg)); break;
     case TR_N_LENOF:
     case TR_N_MATCHSEQ:
+    case TR_N_MATCHMAP:
     case TR_N_FORITEM: use(u, tr_flow_slot(f, depth - 1)); break;
     case TR_N_SWAP:
         use3(u, tr_flow_slot(f, depth - 1));

@@ -276,6 +276,8 @@ static void expand(decoder *d, uint32_t opcode, const row *r, uint32_t arg, uint
             put(d, (tr_nop)r->op, 0);
         else if (r->op == TR_N_LISTAPPEND)
             put(d, TR_N_COMPAPPEND, arg + 1);
+        else if (r->op == TR_N_MAPUPDATE && arg == 2)
+            put(d, TR_N_MATCHREST, 0);
         else
             refuse(d, TR_NYI_COMPREHENSION, opcode);
         break;
@@ -417,6 +419,22 @@ static void drop_consumers(decoder *d) {
     }
 }
 
+/* `case {'a': x, **rest}` copies the mapping and deletes the keys, which are unpacked, one after the
+ * other. That is one step here, since of a record with names no key is deleted. */
+static void drop_deletions(decoder *d) {
+    for (uint32_t i = 0; i + 1 < d->n; i++) {
+        if (d->ins[i].op != TR_N_MATCHREST || d->ins[i + 1].op != TR_N_UNPACK)
+            continue;
+        uint32_t n = d->ins[i + 1].arg < 0 ? 0 : (uint32_t)d->ins[i + 1].arg;
+        for (uint32_t k = i + 2; n > 0 && k < d->n && d->ins[k].op != TR_N_STORE; k++) {
+            uint8_t op = d->ins[k].op;
+            n -= op == TR_N_DELSUBSCR;
+            if (op == TR_N_DELSUBSCR || op == TR_N_COPY || op == TR_N_SWAP)
+                d->ins[k].op = op == TR_N_DELSUBSCR ? TR_N_POP : TR_N_NOP;
+        }
+    }
+}
+
 /* A number of the exception table: six bits a byte, bit 6 says that more follow. */
 static bool exc_number(const tr_code *c, uint32_t *pos, uint32_t *out) {
     uint64_t v = 0;
@@ -538,6 +556,7 @@ bool tr_front_decode(tr_ctx *ctx, const tr_code *c, tr_decoded *out) {
         return false;
     narrow_loops(&d);
     drop_consumers(&d);
+    drop_deletions(&d);
     out->ins = d.ins;
     out->n = d.n;
     assert(all_is_inside(out) && "jumps and ranges of exceptions lead to instructions");

@@ -24,12 +24,9 @@ static tr_val bad(tr_ssa *s, const char *what) {
         s->bad = what;
     return none(s);
 }
-static void refuse_at(tr_ssa *s, tr_nyi_id why, uint32_t off) {
-    if (!s->why.is)
-        s->why = (tr_refusal){true, why, off};
-}
 static void refuse(tr_ssa *s, tr_nyi_id why) {
-    refuse_at(s, why, s->d->ins[s->at].off);
+    if (!s->why.is)
+        s->why = (tr_refusal){true, why, s->d->ins[s->at].off};
 }
 
 /* --- the stack --- */
@@ -43,99 +40,10 @@ static void push(tr_ssa *s, tr_val v) {
     p[0] = v;
     p[1] = p[2] = TR_NOVAL;
 }
-static bool is_note(tr_val v) {
-    return v >= TR_NOTE && v < TR_NULLVAL;
-}
-static tr_val note(tr_ssa *s, tr_notek kind, tr_val prev, tr_val v) {
-    tr_fnote n = {.kind = (uint8_t)kind, .prev = prev, .v = v, .off = s->d->ins[s->at].off, .loc = s->b.loc};
-    tr_vec_push(&s->ctx->arena, &s->notes, n);
-    return TR_NOTE | (s->notes.n - 1);
-}
-static const tr_fnote *note_at(const tr_ssa *s, tr_val v) {
-    assert(is_note(v) && (v & ~TR_NOTE) < s->notes.n && "a note that was taken");
-    return &s->notes.d[v & ~TR_NOTE];
-}
-
-/* Items of a growing list, in order. `starred`: some part of it is another sequence, which
- * ITEM cannot show. */
-static tr_val *list_items(tr_ssa *s, tr_val list, uint32_t *n, bool *starred) {
-    *n = 0;
-    *starred = false;
-    for (tr_val v = list; note_at(s, v)->kind != NOTE_EMPTY; v = note_at(s, v)->prev) {
-        *starred |= note_at(s, v)->kind == NOTE_EXTEND;
-        ++*n;
-    }
-    tr_val *items = TR_NEW_N(&s->ctx->arena, tr_val, *n + 1), *p = items + *n;
-    for (tr_val v = list; note_at(s, v)->kind != NOTE_EMPTY; v = note_at(s, v)->prev)
-        *--p = v;
-    return items;
-}
-
-static bool is_map(const tr_ssa *s, tr_val v) {
-    return is_note(v) && note_at(s, v)->kind == NOTE_MAP;
-}
-
-static bool is_list(const tr_ssa *s, tr_val v) {
-    return is_note(v) && note_at(s, v)->kind != NOTE_FORMAT && note_at(s, v)->kind != NOTE_MAP;
-}
-
-static tr_val settle_list(tr_ssa *s, tr_val v) {
-    uint32_t n;
-    bool starred;
-    tr_val *items = list_items(s, v, &n, &starred);
-    if (starred)
-        refuse_at(s, TR_NYI_STAR_DISPLAY, note_at(s, v)->off);
-    for (uint32_t i = 0; i < n; i++)
-        items[i] = note_at(s, items[i])->v;
-    return emit(s, TR_OP_BUILDLIST, n, items);
-}
-
-static tr_val emit_map(tr_ssa *s, uint32_t n, const tr_obj *const *keys, const tr_val *vals) {
-    tr_val *names = TR_NEW_N(&s->ctx->arena, tr_val, n + 1), both[2];
-    for (uint32_t i = 0; i < n; i++)
-        names[i] = tr_const_obj(s->ir, keys[i]);
-    both[0] = emit(s, TR_OP_BUILDTUP, n, names);
-    both[1] = emit(s, TR_OP_BUILDTUP, n, vals);
-    return emit(s, TR_OP_BUILDMAP, 2, both);
-}
-
-/* A display: with names for keys it is a record, as long as it is only read. A key that stands there again
- * gets the later value. */
-static tr_val settle_map(tr_ssa *s, const tr_fnote *m) {
-    const tr_obj **keys = TR_NEW_N(&s->ctx->arena, const tr_obj *, m->prev + 1);
-    tr_val *vals = TR_NEW_N(&s->ctx->arena, tr_val, m->prev + 1);
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < m->prev; i++) {
-        uint32_t k = 0;
-        while (k < n && strcmp(keys[k]->u.s.d, m->keys[i]->u.s.d) != 0)
-            k++;
-        keys[k] = k < n ? keys[k] : m->keys[i];
-        vals[k] = m->vals[i];
-        n += k == n;
-    }
-    if (m->more != TR_NOVAL) {
-        refuse_at(s, TR_NYI_DICT, m->off);
-        return none(s);
-    }
-    if (n == 0)
-        return emit(s, TR_OP_BUILDDICT, 0, NULL);
-    return emit_map(s, n, keys, vals);
-}
-
-tr_val tr_front_settle(tr_ssa *s, tr_val v) {
-    const tr_fnote *n = note_at(s, v);
-    uint32_t loc = s->b.loc;
-    s->b.loc = n->loc;
-    tr_val r = n->kind == NOTE_MAP      ? settle_map(s, n)
-               : n->kind == NOTE_FORMAT ? emit(s, TR_OP_FORMAT, 1, &n->v)
-                                        : settle_list(s, v);
-    s->b.loc = loc;
-    return r;
-}
 /* The value at a stack position; stored back, so that copies of a list are the same list. */
 static tr_val value_at(tr_ssa *s, uint32_t depth) {
     tr_val *p = slot(s, depth);
-    if (is_note(*p))
+    if (tr_front_is_note(*p))
         *p = tr_front_settle(s, *p);
     if (*p >= TR_NULLVAL)
         return bad(s, "a place holder is used as a value");
@@ -241,14 +149,25 @@ static void delete (tr_ssa *s, uint32_t var) {
     unassign(s, var);
 }
 
+/* What an inner function takes, as of now. */
+static void note_taken(tr_ssa *s, uint32_t var) {
+    bool unbound = s->cur[var] == TR_NOVAL || is_unset(s, s->cur[var]),
+         shared = tr_front_is_shared(s->func, var);
+    tr_vec_push(&s->ctx->arena, &s->captures, (tr_capture){s->blk, s->at, var, unbound, shared, TR_NOVAL});
+}
+
+static tr_val captured(tr_ssa *s, uint32_t var) {
+    assert(var < s->f->nlocals && "its function has the variable, or has it from one around");
+    note_taken(s, var);
+    if (s->cur[var] == TR_NOVAL) /* it is assigned before one of the kin loads it */
+        return tr_front_undef(s, s->c->localsplus[var], TR_UNDEF_UNSET);
+    return read_var(s, var);
+}
+
 static void load(tr_ssa *s, const tr_bc *i) {
     uint32_t var = (uint32_t)i->arg;
-    if (i->op == TR_N_LOAD && (s->c->kinds[var] & (KIND_CELL | KIND_FREE))) {
-        bool unbound = s->cur[var] != TR_NOVAL && is_unset(s, s->cur[var]),
-             shared = tr_front_is_shared(s->func, var);
-        tr_vec_push(&s->ctx->arena, &s->captures,
-                    (tr_capture){s->blk, s->at, var, unbound, shared, TR_NOVAL});
-    }
+    if (i->op == TR_N_LOAD && (s->c->kinds[var] & (KIND_CELL | KIND_FREE)))
+        note_taken(s, var);
     bool put_away = i->op == TR_N_LOADCLEAR && s->cur[var] != TR_NOVAL && is_unset(s, s->cur[var]);
     push(s, put_away ? s->cur[var] : read_var(s, var));
     if (i->op == TR_N_LOADCLEAR)
@@ -396,7 +315,7 @@ static void unpack(tr_ssa *s, uint32_t n) {
 
 /* a, *b, c = x: the first item is on top. */
 static void unpack_star(tr_ssa *s, uint32_t before, uint32_t after) {
-    tr_val x = pop(s);
+    tr_val from = pop(s), x = emit_sub(s, TR_OP_SPREAD, TR_SPREAD_COUNTED, 1, &from);
     uint32_t n = before + after + 1;
     assert(s->depth + n <= s->f->maxdepth && "there is room for the items");
     s->depth += n;
@@ -411,65 +330,34 @@ static void unpack_star(tr_ssa *s, uint32_t before, uint32_t after) {
 /* --- displays --- */
 
 static void build_list(tr_ssa *s, uint32_t n) {
-    tr_val *items = pop_n(s, n), list = note(s, NOTE_EMPTY, 0, 0);
+    tr_val *items = pop_n(s, n), list = tr_front_note(s, NOTE_EMPTY, 0, 0);
     for (uint32_t i = 0; i < n; i++)
-        list = note(s, NOTE_ITEM, list, items[i]);
+        list = tr_front_note(s, NOTE_ITEM, list, items[i]);
     push(s, list);
 }
 
 static void list_append(tr_ssa *s) {
     tr_val item = pop(s), list = *slot(s, --s->depth);
-    if (!is_list(s, list))
+    if (!tr_front_is_list(s, list))
         bad(s, "an item is appended to no list");
     else
-        push(s, note(s, NOTE_ITEM, list, item));
+        push(s, tr_front_note(s, NOTE_ITEM, list, item));
 }
 
 static void list_extend(tr_ssa *s) {
     tr_val more = pop(s), list = *slot(s, --s->depth);
-    const tr_obj *o = obj_of(s, more);
-    if (!is_list(s, list)) {
+    if (!tr_front_is_list(s, list))
         bad(s, "no list is extended");
-        return;
-    }
-    if (o && o->kind == TR_OBJ_TUPLE) {
-        for (uint32_t i = 0; i < o->u.t.n; i++)
-            list = note(s, NOTE_ITEM, list, tr_const_obj(s->ir, o->u.t.items[i]));
-    } else {
-        list = note(s, NOTE_EXTEND, list, more);
-    }
-    push(s, list);
+    else
+        push(s, tr_front_extend(s, list, more));
 }
 
-/* (a, *b, c) is the sum of its parts: (a,) + b + (c,). */
 static void list_to_tuple(tr_ssa *s) {
     tr_val list = *slot(s, --s->depth);
-    if (!is_list(s, list)) {
+    if (!tr_front_is_list(s, list))
         bad(s, "no list becomes a tuple");
-        return;
-    }
-    uint32_t n, from = 0;
-    bool starred;
-    tr_val *items = list_items(s, list, &n, &starred), sum = TR_NOVAL;
-    for (uint32_t i = 0; i <= n; i++) {
-        bool extend = i < n && note_at(s, items[i])->kind == NOTE_EXTEND;
-        if (i < n && !extend) {
-            items[i] = note_at(s, items[i])->v;
-            continue;
-        }
-        tr_val parts[2] = {sum, TR_NOVAL};
-        if (i > from || sum == TR_NOVAL) {
-            parts[1] = emit(s, TR_OP_BUILDTUP, i - from, items + from);
-            sum = sum == TR_NOVAL ? parts[1] : emit_sub(s, TR_OP_BINARY, TR_BIN_ADD, 2, parts);
-        }
-        if (extend) {
-            tr_val both[2] = {sum, note_at(s, items[i])->v};
-            both[1] = emit(s, TR_OP_SPREAD, 1, &both[1]);
-            sum = emit_sub(s, TR_OP_BINARY, TR_BIN_ADD, 2, both);
-        }
-        from = i + 1;
-    }
-    push(s, sum);
+    else
+        push(s, tr_front_note(s, NOTE_TUPLE, list, 0));
 }
 
 static void format_string(tr_ssa *s, uint32_t n) {
@@ -477,8 +365,9 @@ static void format_string(tr_ssa *s, uint32_t n) {
     s->depth -= n;
     for (uint32_t i = 0; i < n; i++) {
         tr_val v = *slot(s, s->depth + i);
-        parts[i] =
-            is_note(v) && note_at(s, v)->kind == NOTE_FORMAT ? note_at(s, v)->v : value_at(s, s->depth + i);
+        parts[i] = tr_front_is_note(v) && tr_front_note_at(s, v)->kind == NOTE_FORMAT
+                       ? tr_front_note_at(s, v)->v
+                       : value_at(s, s->depth + i);
     }
     push(s, emit(s, TR_OP_FORMAT, n, parts));
 }
@@ -497,10 +386,8 @@ static void format_by(tr_ssa *s, uint32_t how) {
 
 /* --- calls --- */
 
-enum { STAR = 1, STARSTAR = 2 }; /* which stars a call has */
-
 static void push_call(tr_ssa *s, uint32_t n, const tr_val *args, uint32_t nkw, const tr_obj *const *kw,
-                      unsigned stars) {
+                      const uint8_t *stars, bool starstar) {
     tr_callinfo *info = TR_NEW(&s->ctx->arena, tr_callinfo);
     const char **names = TR_NEW_N(&s->ctx->arena, const char *, nkw + 1);
     for (uint32_t i = 0; i < nkw; i++) {
@@ -510,8 +397,7 @@ static void push_call(tr_ssa *s, uint32_t n, const tr_val *args, uint32_t nkw, c
         }
         names[i] = kw[i]->u.s.d;
     }
-    *info = (tr_callinfo){
-        .nkw = nkw, .kwnames = names, .star = stars & STAR, .starstar = (stars & STARSTAR) != 0};
+    *info = (tr_callinfo){.nkw = nkw, .kwnames = names, .stars = stars, .starstar = starstar};
     tr_val v = emit(s, TR_OP_CALLPY, n, args);
     tr_at(s->ir, v)->imm.call = info;
     push(s, v);
@@ -549,7 +435,7 @@ static void call(tr_ssa *s, uint32_t n, const tr_obj *kw) {
     else if (count == 2 && !nkw && is_round(s, args[0]))
         generate(s, args[0], args[1]);
     else
-        push_call(s, count, args, nkw, nkw ? kw->u.t.items : NULL, 0);
+        push_call(s, count, args, nkw, nkw ? kw->u.t.items : NULL, NULL, false);
 }
 
 static void call_kw(tr_ssa *s, uint32_t n) {
@@ -604,8 +490,8 @@ static void build_map(tr_ssa *s, uint32_t n, const tr_obj *keys) {
             return;
         }
     }
-    tr_val map = note(s, NOTE_MAP, n, 0);
-    tr_fnote m = *note_at(s, map);
+    tr_val map = tr_front_note(s, NOTE_MAP, n, 0);
+    tr_fnote m = *tr_front_note_at(s, map);
     m.more = TR_NOVAL;
     m.keys = TR_NEW_N(&s->ctx->arena, const tr_obj *, n + 1);
     m.vals = TR_NEW_N(&s->ctx->arena, tr_val, n + 1);
@@ -643,8 +529,9 @@ static tr_val both_mappings(tr_ssa *s, tr_val a, tr_val b) {
 /* f(k=v, **m): what is merged is a map of keywords as well, or a mapping. */
 static void merge_map(tr_ssa *s) {
     tr_val x = *slot(s, --s->depth), map = *slot(s, --s->depth);
-    bool both = is_map(s, map) && is_map(s, x);
-    const tr_fnote *a = is_map(s, map) ? note_at(s, map) : NULL, *b = both ? note_at(s, x) : NULL;
+    bool both = tr_front_is_map(s, map) && tr_front_is_map(s, x);
+    const tr_fnote *a = tr_front_is_map(s, map) ? tr_front_note_at(s, map) : NULL,
+                   *b = both ? tr_front_note_at(s, x) : NULL;
     if (!a) {
         refuse(s, TR_NYI_STARSTAR);
         return;
@@ -671,26 +558,30 @@ static void merge_map(tr_ssa *s) {
     push(s, TR_NOTE | (s->notes.n - 1));
 }
 
-/* f(*tuple, k=v). A tuple that was put together for this call is taken apart again. */
+/* f(a, *x, b, k=v, **m) */
 static void call_star(tr_ssa *s, bool with_map) {
     tr_val map = with_map ? *slot(s, --s->depth) : TR_NULLVAL;
-    bool has_map = is_map(s, map);
-    tr_val more = has_map ? note_at(s, map)->more : map == TR_NULLVAL ? TR_NOVAL : value_at(s, s->depth);
-    tr_val tuple = pop(s);
+    bool has_map = tr_front_is_map(s, map);
+    tr_val more = has_map             ? tr_front_note_at(s, map)->more
+                  : map == TR_NULLVAL ? TR_NOVAL
+                                      : value_at(s, s->depth);
+    tr_val tuple = *slot(s, --s->depth);
+    if (!tr_front_is_tuple(s, tuple))
+        tuple = value_at(s, s->depth);
     s->depth -= 2;
     tr_val callee = value_at(s, *slot(s, s->depth) == TR_NULLVAL ? s->depth + 1 : s->depth);
-    const tr_ins *t = tr_at(s->ir, tuple);
-    bool star = t->op != TR_OP_BUILDTUP;
-    uint32_t nkw = has_map ? note_at(s, map)->prev : 0, npos = star ? 1 : t->nargs;
+    uint32_t nkw = has_map ? tr_front_note_at(s, map)->prev : 0, npos;
+    const uint8_t *stars;
+    const tr_val *pos = tr_front_starred(s, tuple, &npos, &stars);
     tr_val *args = TR_NEW_N(&s->ctx->arena, tr_val, npos + nkw + 2);
     args[0] = callee;
     for (uint32_t i = 0; i < npos; i++)
-        args[i + 1] = star ? tuple : t->args[i];
+        args[i + 1] = pos[i];
     for (uint32_t i = 0; i < nkw; i++)
-        args[npos + 1 + i] = note_at(s, map)->vals[i];
+        args[npos + 1 + i] = tr_front_note_at(s, map)->vals[i];
     args[npos + nkw + 1] = more;
-    push_call(s, npos + nkw + 1 + (more != TR_NOVAL), args, nkw, has_map ? note_at(s, map)->keys : NULL,
-              (star ? STAR : 0u) | (more != TR_NOVAL ? STARSTAR : 0u));
+    push_call(s, npos + nkw + 1 + (more != TR_NOVAL), args, nkw,
+              has_map ? tr_front_note_at(s, map)->keys : NULL, stars, more != TR_NOVAL);
 }
 
 /* --- patterns --- */
@@ -699,6 +590,21 @@ static void match_class(tr_ssa *s, uint32_t npos) {
     tr_val v = emit(s, TR_OP_MATCHCLASS, 3, pop_n(s, 3));
     tr_at(s->ir, v)->imm.i = npos;
     push(s, v);
+}
+
+static void match_keys(tr_ssa *s) {
+    tr_val *of = pop_n(s, 2), values = emit(s, TR_OP_MATCHKEYS, 2, of);
+    push(s, of[0]);
+    push(s, of[1]);
+    push(s, values);
+}
+
+/* {'a': x, **rest}: what is copied first is dropped, decode.c has dropped what deletes its keys. */
+static void match_rest(tr_ssa *s) {
+    tr_val *x = pop_n(s, 2), of[2] = {x[1], x[0]};
+    s->depth--;
+    push(s, emit(s, TR_OP_MATCHREST, 2, of));
+    push(s, x[0]);
 }
 
 /* --- inner functions --- */
@@ -732,7 +638,7 @@ static void push_closure(tr_ssa *s, uint32_t func, tr_val defaults, uint32_t n, 
     for (uint32_t i = 0; i < n; i++)
         args[i + 1] = captured[i];
     uint32_t itself = n ? s->p->funcs.d[func].itself : 0;
-    if (itself)
+    if (itself && !s->p->funcs.d[func].kin)
         args[itself] = defaults; /* front/share.c */
     tr_val v = emit(s, TR_OP_CLOSURE, n + 1, args);
     tr_at(s->ir, v)->imm.fn = func;
@@ -759,14 +665,14 @@ static tr_val defaults_by_name(tr_ssa *s, uint32_t func, tr_val tuple, uint32_t 
         keys[n + i] = kw[i];
         x[n + i] = vals[i];
     }
-    return emit_map(s, n + nkw, keys, x);
+    return tr_front_keyed(s, n + nkw, keys, x);
 }
 
 /* The defaults `kw`, a map of keywords, beside what there are of others. */
 static tr_val with_kwdefaults(tr_ssa *s, uint32_t func, tr_val tuple, tr_val kw) {
-    if (!is_map(s, kw) || note_at(s, kw)->more != TR_NOVAL)
+    if (!tr_front_is_map(s, kw) || tr_front_note_at(s, kw)->more != TR_NOVAL)
         return bad(s, "defaults of keyword-only parameters are no map");
-    const tr_fnote *m = note_at(s, kw);
+    const tr_fnote *m = tr_front_note_at(s, kw);
     return defaults_by_name(s, func, tuple, m->prev, m->keys, m->vals);
 }
 
@@ -787,7 +693,10 @@ static tr_val with_defaults(tr_ssa *s, uint32_t func, tr_val had, tr_val tuple) 
 static void note_captured(tr_ssa *s, uint32_t n) {
     const tr_ins *fn = tr_at(s->ir, *slot(s, s->depth - 1));
     assert(fn->op == TR_OP_CLOSURE && "a function is on top");
-    uint32_t all = s->captures.n, loaded = n - (n && s->p->funcs.d[fn->imm.fn].itself);
+    const tr_func *of = &s->p->funcs.d[fn->imm.fn];
+    uint32_t all = s->captures.n, loaded = n - (n && of->itself && !of->kin);
+    for (uint32_t i = 0; n && of->kin && i < of->nfree; i++)
+        loaded -= tr_front_kin_named(of->kin, of->code->localsplus[of->freeidx[i]]) < of->kin->n;
     for (uint32_t i = loaded < all ? all - loaded : 0; i < all; i++)
         s->captures.d[i].fn = *slot(s, s->depth - 1);
 }
@@ -803,6 +712,19 @@ static void forget_annotate(tr_ssa *s, tr_val fn) {
     for (uint32_t i = 0; c->op == TR_OP_CLOSURE && i < c->nargs; i++)
         if (tr_at(s->ir, c->args[i])->op == TR_OP_UNDEFVAR)
             tr_at(s->ir, c->args[i])->sub = TR_UNDEF_UNSET; /* so that it goes when nothing uses it */
+}
+
+/* What a function captures, those that `t` has and more that it holds for its kin, as if it were loaded. */
+static const tr_val *all_held(tr_ssa *s, uint32_t func, const tr_ins *t, uint32_t *n) {
+    const tr_func *fn = &s->p->funcs.d[func];
+    *n = t ? t->nargs : 0;
+    if (!t || fn->nmore == 0)
+        return t ? t->args : NULL;
+    tr_val *v = TR_NEW_N(&s->ctx->arena, tr_val, tr_func_held(fn));
+    memcpy(v, t->args, t->nargs * sizeof *v);
+    for (uint32_t i = 0; i < fn->nmore; i++)
+        v[(*n)++] = captured(s, tr_front_variable(s->c, fn->more[i]));
+    return v;
 }
 
 /* The tuple of what a function captures, or NULL. */
@@ -833,8 +755,10 @@ static void make_function(tr_ssa *s, uint32_t flags) {
     if (kw != TR_NOVAL)
         defaults = with_kwdefaults(s, func, defaults, kw);
     const tr_ins *t = captured == TR_NOVAL ? NULL : captured_tuple(s, captured, func);
-    push_closure(s, func, defaults, t ? t->nargs : 0, t ? t->args : NULL);
-    note_captured(s, t ? t->nargs : 0);
+    uint32_t n;
+    const tr_val *held = all_held(s, func, t, &n);
+    push_closure(s, func, defaults, n, held);
+    note_captured(s, n);
 }
 
 /* From 3.13 on a function gets its defaults and cells after it is made; its cells first. */
@@ -858,8 +782,11 @@ static void set_function_attr(tr_ssa *s, uint32_t flag) {
         i = tr_at(s->ir, fn);
         push_closure(s, i->imm.fn, all, i->nargs - 1, i->args + 1);
     } else if (flag == FN_CLOSURE && captured_tuple(s, x, i->imm.fn)) {
-        push_closure(s, i->imm.fn, i->args[0], tr_at(s->ir, x)->nargs, tr_at(s->ir, x)->args);
-        note_captured(s, tr_at(s->ir, x)->nargs);
+        uint32_t n, func = i->imm.fn;
+        tr_val defaults = i->args[0];
+        const tr_val *held = all_held(s, func, tr_at(s->ir, x), &n);
+        push_closure(s, func, defaults, n, held);
+        note_captured(s, n);
     } else
         bad(s, "a function gets no known attribute");
 }
@@ -962,7 +889,7 @@ static void match(tr_ssa *s) {
 static void enter_with(tr_ssa *s) {
     tr_val manager = pop(s), enter = attr(s, manager, "__enter__");
     push(s, attr(s, manager, "__exit__"));
-    push_call(s, 1, &enter, 0, NULL, 0);
+    push_call(s, 1, &enter, 0, NULL, NULL, false);
 }
 
 static void load_special(tr_ssa *s, uint32_t which) {
@@ -1035,13 +962,16 @@ static void execute(tr_ssa *s, const tr_bc *i) {
     case TR_N_STRING: format_string(s, arg); break;
     case TR_N_SPEC: format_by(s, arg); break;
     case TR_N_CONVERT: push(s, convert(s, pop(s), arg)); break;
-    case TR_N_FORMAT: push(s, note(s, NOTE_FORMAT, 0, pop(s))); break;
+    case TR_N_FORMAT: push(s, tr_front_note(s, NOTE_FORMAT, 0, pop(s))); break;
     case TR_N_UNPACK: unpack(s, arg); break;
     case TR_N_UNPACKEX: unpack_star(s, arg & 255, arg >> 8); break;
     case TR_N_KWNAMES: s->kwnames = s->c->consts[arg]; break;
     case TR_N_LENOF: push(s, emit(s, TR_OP_ITERLEN, 1, (tr_val[]){value_at(s, s->depth - 1)})); break;
     case TR_N_MATCHSEQ: push(s, emit(s, TR_OP_MATCHSEQ, 1, (tr_val[]){value_at(s, s->depth - 1)})); break;
     case TR_N_MATCHCLASS: match_class(s, arg); break;
+    case TR_N_MATCHMAP: push(s, emit(s, TR_OP_MATCHMAP, 1, (tr_val[]){value_at(s, s->depth - 1)})); break;
+    case TR_N_MATCHKEYS: match_keys(s); break;
+    case TR_N_MATCHREST: match_rest(s); break;
     case TR_N_CALL:
         call(s, arg, s->kwnames);
         s->kwnames = NULL;

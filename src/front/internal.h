@@ -115,6 +115,10 @@ void tr_front_find_shared(tr_prog *p, uint32_t func, tr_decoded *d);
 void tr_front_say_shared(tr_prog *p, uint32_t func, tr_decoded *d);
 bool tr_front_share(tr_prog *p, uint32_t func, uint32_t var);
 bool tr_front_is_shared(const tr_func *fn, uint32_t var);
+/* A variable by its name among those that functions share; nlocalsplus: there is none. */
+uint32_t tr_front_variable(const tr_code *c, const char *name);
+/* Which of kin is assigned to the variable; kin->n: none. */
+uint32_t tr_front_kin_named(const tr_kin *kin, const char *name);
 /* Reports malformed bytecode; always false. */
 bool tr_front_malformed(tr_ctx *ctx, const tr_code *c, const char *what);
 

@@ -298,7 +298,7 @@ static void make_shared(tr_ssa *s, tr_val *vars) {
 /* A function that names itself: made of what it holds, which is its defaults at that place. */
 static void make_itself(tr_ssa *s, tr_val *vars) {
     const tr_func *fn = s->func;
-    if (!fn->itself)
+    if (!fn->itself || fn->kin)
         return;
     tr_val *args = TR_NEW_N(&s->ctx->arena, tr_val, fn->nfree + 1u);
     for (uint32_t k = 0; k < fn->nfree; k++)
@@ -307,6 +307,49 @@ static void make_itself(tr_ssa *s, tr_val *vars) {
     tr_val v = tr_emit_v(&s->b, TR_OP_CLOSURE, NULL, fn->nfree + 1u, args);
     tr_at(s->ir, v)->imm.fn = s->ir->func;
     vars[fn->freeidx[fn->itself - 1]] = v;
+}
+
+static tr_val held_as(const tr_ssa *s, const tr_val *vars, const tr_val *more, const char *name) {
+    const tr_func *fn = s->func;
+    for (uint32_t k = 0; k < fn->nfree; k++)
+        if (strcmp(s->c->localsplus[fn->freeidx[k]], name) == 0)
+            return vars[fn->freeidx[k]];
+    for (uint32_t k = 0; k < fn->nmore; k++)
+        if (strcmp(fn->more[k], name) == 0)
+            return more[k];
+    assert(false && "each of kin holds what all of them need");
+    return TR_NOVAL;
+}
+
+static tr_val none_of(tr_ssa *s) {
+    return tr_const_obj(s->ir, tr_obj_none());
+}
+
+/* Functions that name each other: one makes those that it names of what it holds for them. */
+static void make_kin(tr_ssa *s, tr_val *vars, const tr_val *more) {
+    const tr_func *fn = s->func;
+    const tr_kin *kin = fn->kin;
+    tr_val *made = TR_NEW_N(&s->ctx->arena, tr_val, fn->nfree + 1u);
+    for (uint32_t k = 0; kin && k < fn->nfree; k++) {
+        uint32_t m = tr_front_kin_named(kin, s->c->localsplus[fn->freeidx[k]]);
+        made[k] = TR_NOVAL;
+        if (m == kin->n)
+            continue;
+        const tr_func *g = &s->p->funcs.d[kin->funcs[m]];
+        tr_val *args = TR_NEW_N(&s->ctx->arena, tr_val, tr_func_held(g) + 1u);
+        args[0] = kin->defaults[m] ? tr_const_obj(s->ir, kin->defaults[m]) : none_of(s);
+        for (uint32_t i = 0; i < g->nfree; i++) {
+            const char *name = g->code->localsplus[g->freeidx[i]];
+            args[1 + i] = tr_front_kin_named(kin, name) < kin->n ? none_of(s) : held_as(s, vars, more, name);
+        }
+        for (uint32_t i = 0; i < g->nmore; i++)
+            args[1 + g->nfree + i] = held_as(s, vars, more, g->more[i]);
+        made[k] = tr_emit_v(&s->b, TR_OP_CLOSURE, NULL, tr_func_held(g) + 1u, args);
+        tr_at(s->ir, made[k])->imm.fn = kin->funcs[m];
+    }
+    for (uint32_t k = 0; kin && k < fn->nfree; k++)
+        if (made[k] != TR_NOVAL)
+            vars[fn->freeidx[k]] = made[k];
 }
 
 static void init_entry(tr_ssa *s) {
@@ -321,6 +364,9 @@ static void init_entry(tr_ssa *s) {
         uint32_t var = fn->freeidx[k];
         vars[var] = tr_blk_param(s->ir, entry, NULL, c->localsplus[var]);
     }
+    tr_val *more = TR_NEW_N(&s->ctx->arena, tr_val, fn->nmore + 1u);
+    for (uint32_t k = 0; k < fn->nmore; k++)
+        more[k] = tr_blk_param(s->ir, entry, NULL, fn->more[k]);
     if (fn->round)
         vars[tr_flow_slot(s->f, 0)] = tr_blk_param(s->ir, entry, NULL, NULL);
     uint32_t nparams = named_params(fn);
@@ -328,6 +374,7 @@ static void init_entry(tr_ssa *s) {
     for (uint32_t i = 0; i < nparams; i++)
         vars[i] = tr_blk_param(s->ir, entry, NULL, c->localsplus[i]);
     make_itself(s, vars);
+    make_kin(s, vars, more);
     for (uint32_t i = 0; i < nparams; i++)
         vars[i] = tr_front_declared(s, i, vars[i]);
     make_shared(s, vars);
@@ -388,7 +435,8 @@ static bool closures_are_whole(const tr_ssa *s) {
     const tr_fn *f = s->ir;
     for (tr_val v = 0; v < f->ins.n; v++) {
         const tr_ins *i = tr_at(f, v);
-        if (i->op == TR_OP_CLOSURE && i->blk != TR_NOBLK && i->nargs - 1 != s->p->funcs.d[i->imm.fn].nfree)
+        if (i->op == TR_OP_CLOSURE && i->blk != TR_NOBLK &&
+            i->nargs - 1 != tr_func_held(&s->p->funcs.d[i->imm.fn]))
             return false;
     }
     return true;

@@ -9,10 +9,10 @@
 #define TR_NULLVAL 0xfffffffeu /* PUSHNULL's place holder */
 #define TR_NOTE    0x80000000u /* | index into notes; never the two highest values */
 
-typedef enum tr_notek { NOTE_EMPTY, NOTE_ITEM, NOTE_EXTEND, NOTE_FORMAT, NOTE_MAP } tr_notek;
+typedef enum tr_notek { NOTE_EMPTY, NOTE_ITEM, NOTE_EXTEND, NOTE_TUPLE, NOTE_FORMAT, NOTE_MAP } tr_notek;
 typedef struct tr_fnote {
     uint8_t kind;
-    uint32_t prev; /* ITEM, EXTEND: the list before; MAP: number of entries */
+    uint32_t prev; /* ITEM, EXTEND: the list before; TUPLE: the list of its items; MAP: number of entries */
     tr_val v;
     const tr_obj **keys; /* MAP: names, and their values */
     tr_val *vals;
@@ -60,7 +60,23 @@ typedef struct tr_ssa {
 void tr_front_exec(tr_ssa *s, const tr_bc *i);
 /* The value as variable var holds it: converted to the type that was declared for it. */
 tr_val tr_front_declared(tr_ssa *s, uint32_t var, tr_val v);
-/* A note (below TR_NULLVAL) becomes a value where s->b stands. */
+/* Displays while they are put together: display.c. */
+static inline bool tr_front_is_note(tr_val v) {
+    return v >= TR_NOTE && v < TR_NULLVAL;
+}
+tr_val tr_front_note(tr_ssa *s, tr_notek kind, tr_val prev, tr_val v);
+const tr_fnote *tr_front_note_at(const tr_ssa *s, tr_val v);
+bool tr_front_is_map(const tr_ssa *s, tr_val v);
+bool tr_front_is_list(const tr_ssa *s, tr_val v);
+bool tr_front_is_tuple(const tr_ssa *s, tr_val v);
+/* The list with what an iterable gives behind it, as of now. */
+tr_val tr_front_extend(tr_ssa *s, tr_val list, tr_val more);
+/* Positional arguments of a call, and which have a star (NULL: none): those that a tuple's note, or the
+ * value, stands for. */
+const tr_val *tr_front_starred(tr_ssa *s, tr_val tuple, uint32_t *n, const uint8_t **stars);
+/* Names and values as one. */
+tr_val tr_front_keyed(tr_ssa *s, uint32_t n, const tr_obj *const *keys, const tr_val *vals);
+/* A note becomes a value where s->b stands. */
 tr_val tr_front_settle(tr_ssa *s, tr_val note);
 tr_val tr_front_undef(tr_ssa *s, const char *name, tr_undef whose);
 

@@ -43,7 +43,7 @@ static bool is_named_twice(const tr_args *args, uint32_t j) {
 static bool bind(tr_em *e, const tr_func *fn, uint32_t ncap, const tr_tv *cap, tr_tv defaults,
                  const tr_args *args, tr_tv *out, uint32_t *nout) {
     uint32_t np = fn->nargs, nk = fn->nkwonly, npos = args->n - args->nkw, k = 0;
-    assert(args->nkw <= args->n && ncap == fn->nfree && "a captured value for each free variable");
+    assert(args->nkw <= args->n && ncap == tr_func_held(fn) && "a captured value for each free variable");
     tr_tv *slot = out + ncap;
     for (uint32_t i = 0; i < ncap; i++)
         out[i] = cap[i];
@@ -360,6 +360,22 @@ static bool call_method(tr_em *e, const tr_obj *fn, tr_tv self, const tr_args *a
     return call_object(e, fn, &(tr_args){args->n + 1u, v, args->nkw, args->kw}, out);
 }
 
+/* str.upper(x): x's own method, if it is of the class. */
+static bool call_unbound(tr_em *e, tr_tv cls, const char *name, const tr_args *args, tr_tv *out) {
+    tr_tv method, is, of[2] = {{NULL, TR_NOVAL}, cls};
+    int64_t known;
+    if (args->n == args->nkw)
+        return tr_em_error(e, "unbound method %s.%s() needs an argument", cls.ty->lit->repr, name);
+    of[0] = args->v[0];
+    if (!tr_em_builtin(e, TR_B_ISINSTANCE, (tr_tv){NULL, TR_NOVAL}, &(tr_args){2, of, 0, NULL}, &is))
+        return false;
+    if (!tr_tv_lit_int(is, &known) || !known)
+        return tr_em_error(e, "descriptor '%s' for %s doesn't apply to %s", name, cls.ty->lit->repr,
+                           tr_em_tyname(e, of[0].ty));
+    return tr_em_getattr(e, of[0], name, &method) &&
+           tr_infer_call(e, method, &(tr_args){args->n - 1, args->v + 1, args->nkw, args->kw}, out);
+}
+
 /* functools.partial(callee, ...) */
 static bool make_partial(tr_em *e, const tr_args *args, tr_tv *out) {
     uint32_t npos = args->n - args->nkw;
@@ -400,7 +416,7 @@ static bool call_partial(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out
     return tr_infer_call(e, tr_em_item(e, callee, 0), &(tr_args){n, v, nkw, kw}, out);
 }
 
-bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
+static bool call_any(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
     assert(tr_em_is_whole(e, callee) && args->nkw <= args->n &&
            "a value is called, keywords are among arguments");
     const tr_ty *t = callee.ty;
@@ -417,6 +433,8 @@ bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
         return true;
     if (t->kind == TR_TY_METHOD) {
         tr_tv self = tr_em_item(e, callee, 0);
+        if (tr_em_has_methods(self) && tr_em_member(e, self, t->name) < 0)
+            return call_unbound(e, self, t->name, args, out);
         int row = tr_em_member(e, self, t->name);
         const tr_obj *fn = row < 0 ? tr_em_method(e, self, t->name) : NULL;
         if (fn)
@@ -444,4 +462,13 @@ bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
         }
     }
     return tr_em_error(e, "%s is not callable", tr_em_tyname(e, t));
+}
+
+/* What is called from within a call, by a template, makes lists of its own: list(map(list, x)). */
+bool tr_infer_call(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
+    infer *f = e->infer;
+    f->deep++;
+    bool ok = call_any(e, callee, args, out);
+    f->deep--;
+    return ok;
 }

@@ -45,7 +45,7 @@ static const tr_ty *cell(infer *f, uint64_t place, uint64_t path) {
 
 const tr_ty *tr_infer_new_list(tr_em *e, uint32_t which) {
     infer *f = e->infer;
-    const tr_ty *t = cell(f, place_of(MADE, f->at, which), 0);
+    const tr_ty *t = cell(f, place_of(MADE, f->at, which | (f->deep > 1 ? (f->deep & 255u) << 20 : 0)), 0);
     return e->cells ? t : tr_ty_closed(e->types, t);
 }
 
@@ -210,12 +210,12 @@ static bool call_changes(walk *w, const tr_fn *f, const tr_ins *call, tr_val v, 
         return false;
     uint32_t func = closure ? callee->imm.fn : o->u.func;
     const tr_func *fn = &w->f->p->funcs.d[func];
-    if (ci && ci->star && !ci->starstar && (place & PLACES) != ITSELF) {
+    if (ci && ci->stars && !ci->starstar && (place & PLACES) != ITSELF) {
         for (uint32_t k = 0; k < fn->nargs; k++) /* which one an item of `*t` becomes is not asked */
-            if (param_changes(w, func, fn->nfree + k, itself(place)))
+            if (param_changes(w, func, tr_func_held(fn) + k, itself(place)))
                 return true;
     }
-    if (ci && (ci->star || ci->starstar))
+    if (ci && (ci->stars || ci->starstar))
         return false;
     uint32_t nkw = ci ? ci->nkw : 0, npos = call->nargs - 1 - nkw;
     for (uint32_t k = 0; k + 1u < call->nargs; k++) {
@@ -227,9 +227,10 @@ static bool call_changes(walk *w, const tr_fn *f, const tr_ins *call, tr_val v, 
                 at = n;
         bool rest = k >= fn->nargs && at == k && fn->varargs; /* an item of *args */
         if (rest && (place & PLACES) == ITSELF &&
-            param_changes(w, func, fn->nfree + fn->nargs + fn->nkwonly, (k - fn->nargs) | (place & NAMES)))
+            param_changes(w, func, tr_func_held(fn) + fn->nargs + fn->nkwonly,
+                          (k - fn->nargs) | (place & NAMES)))
             return true;
-        if (!rest && at < fn->nargs + fn->nkwonly && param_changes(w, func, fn->nfree + at, place))
+        if (!rest && at < fn->nargs + fn->nkwonly && param_changes(w, func, tr_func_held(fn) + at, place))
             return true;
     }
     return false;
@@ -334,8 +335,10 @@ static bool tuple_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, u
     tr_val self = (tr_val)(in - f->ins.d);
     if (is_put(f, in, v) || in->op == TR_OP_BUILDDICT)
         return !library;
-    if (in->op == TR_OP_ITER)
+    if (in->op == TR_OP_ITER || in->op == TR_OP_SPREAD)
         return value_changes(w, f, self, place);
+    if (in->op == TR_OP_UNPACKEX)
+        return value_changes(w, f, self, itself(place)) || value_changes(w, f, self, anywhere);
     if (in->op == TR_OP_BUILDTUP)
         return value_changes(w, f, self, anywhere);
     if (in->op == TR_OP_BUILDLIST)
@@ -360,6 +363,8 @@ static bool map_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uin
     switch ((tr_op)in->op) {
     case TR_OP_RET: return hands_on(w, f, v, place);
     case TR_OP_GETITEM: return in->args[0] == v && value_changes(w, f, self, itself(place));
+    case TR_OP_MATCHKEYS: return value_changes(w, f, self, anywhere);
+    case TR_OP_MATCHREST: return value_changes(w, f, self, place);
     case TR_OP_BUILDTUP:
     case TR_OP_BUILDLIST: return value_changes(w, f, self, anywhere);
     case TR_OP_CALLPY: return is_put(f, in, v) || call_changes(w, f, in, v, place);
@@ -506,6 +511,12 @@ static bool is_walked_rows(const tr_fn *f, const tr_ins *call, tr_val v) {
     return rows;
 }
 
+/* partial(f, v): what f does with it is not looked for. */
+static bool is_bound(const tr_fn *f, const tr_ins *call) {
+    const tr_obj *o = constant_of(f, call->args[0]);
+    return o && o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_PARTIAL;
+}
+
 static bool use_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uint32_t place) {
     if (place == ITSELF && w->f->p->funcs.d[f->func].library)
         return library_changes(w, f, in, v, place);
@@ -534,7 +545,8 @@ static bool use_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uin
     case TR_OP_NEWVAR: return true;
     case TR_OP_WRITEVAR: return in->args[1] == v;
     case TR_OP_CALLPY:
-        return is_put(f, in, v) || is_walked_rows(f, in, v) || call_changes(w, f, in, v, ITSELF);
+        return is_put(f, in, v) || is_walked_rows(f, in, v) || is_bound(f, in) ||
+               call_changes(w, f, in, v, ITSELF);
     case TR_OP_CLOSURE: return capture_changes(w, in, v, ITSELF);
     default: return false;
     }

@@ -466,9 +466,12 @@ bool tr_infer_types(infer *f, uint32_t inst) {
         return false;
     uint32_t outer = f->cur, outer_lowest = f->lowest, first_open = f->open.n;
     tr_val outer_at = f->at;
+    uint32_t outer_deep = f->deep;
+    f->deep = 0;
     f->cur = inst;
     if (!enter(f, inst)) {
         f->cur = outer;
+        f->deep = outer_deep;
         return false;
     }
     s->level = f->depth++;
@@ -497,6 +500,7 @@ bool tr_infer_types(infer *f, uint32_t inst) {
     f->depth--;
     f->cur = outer;
     f->at = outer_at;
+    f->deep = outer_deep;
     s = st(&w);
     assert(s->level == f->depth && "whoever was inferred on the way has come to his end");
     assert(f->open.n >= first_open && "what was open before is");

@@ -104,6 +104,8 @@ static bool takes_optional(const tr_ins *in, const tr_tv *a) {
     switch ((tr_op)in->op) {
     case TR_OP_IS:
     case TR_OP_MATCHSEQ:
+    case TR_OP_MATCHMAP:
+    case TR_OP_MATCHKEYS:
     case TR_OP_MATCHCLASS:
     case TR_OP_BUILDTUP:
     case TR_OP_FORMAT:
@@ -232,6 +234,10 @@ static const char *none_text(tr_em *e, const tr_ins *in, const tr_tv *a, uint32_
                                       : "bad operand type for unary ~: 'NoneType'";
     case TR_OP_IN: return k ? "argument of type 'NoneType' is not iterable" : NULL;
     case TR_OP_ITER: return "'NoneType' object is not iterable";
+    case TR_OP_SPREAD:
+        if (in->sub != TR_SPREAD_COUNTED)
+            return "Value after * must be an iterable, not NoneType";
+        return "cannot unpack non-iterable NoneType object";
     case TR_OP_UNPACK:
     case TR_OP_UNPACKEX: return "cannot unpack non-iterable NoneType object";
     case TR_OP_CALLPY:

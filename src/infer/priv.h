@@ -78,6 +78,7 @@ typedef struct infer {
     uint32_t root; /* whose result is told to who asked; UINT32_MAX: none is yet */
     bool too_deep; /* said already */
     bool waits;    /* the step being worked on failed, but a function called in it has not returned yet */
+    uint32_t deep; /* calls that the step being worked on is in */
     tr_val at;     /* of the instance's untyped values the one whose operation is being worked on */
     TR_VEC(tr_infer_cell) cells;
     tr_map displays; /* function and value of a display -> whether it is a list */
@@ -176,12 +177,20 @@ bool tr_infer_is_caught(const tr_ty *t);
 tr_tv tr_infer_catch(tr_em *e);
 bool tr_infer_match(tr_em *e, tr_tv exc, tr_tv of, tr_tv *out);
 
+/* infer/stars.c: so many arguments by position, of which some stand for as many as they have items; those by
+ * keyword besides. rest: what is the callee's *args whole. */
+bool tr_infer_star(tr_em *e, tr_tv callee, const tr_callinfo *ci, const tr_tv *kw, uint32_t nparts,
+                   const tr_tv *v, const uint8_t *stars, tr_args *out, tr_tv *rest);
+#define TR_REST "*" /* the keyword by which it is handed on */
+
 /* infer/match.c: patterns of `match`: is x a sequence; is it of the class, and then the values that the
  * patterns in it are for, npos by position and those of the tuple of names. */
 tr_tv tr_infer_is_sequence(tr_em *e, tr_tv x);
-bool tr_infer_star(tr_em *e, tr_tv callee, const tr_callinfo *ci, tr_tv x, tr_args *out,
-                   tr_tv *rest); /* infer/stars.c; rest: what is the callee's *args whole */
-#define TR_REST "*"              /* the keyword by which it is handed on */
+/* A mapping: is it one; the tuple of what it has at the keys, or None; it without them. */
+bool tr_infer_mapping(const tr_ty *t);
+tr_tv tr_infer_is_mapping(tr_em *e, tr_tv x);
+bool tr_infer_match_keys(tr_em *e, tr_tv x, tr_tv keys, tr_tv *out);
+bool tr_infer_match_rest(tr_em *e, tr_tv x, tr_tv keys, tr_tv *out);
 bool tr_infer_match_class(tr_em *e, tr_tv x, tr_tv cls, tr_tv names, uint32_t npos, tr_tv *out);
 
 /* infer/calls.c: calls any callable value. */

@@ -56,8 +56,8 @@ static bool mark(tr_prog *p, tr_func *fn, tr_val v) {
             any |= mark(p, fn, in->args[i]);
     if (!in || in->op != TR_OP_PARAM)
         return any;
-    for (uint32_t i = 0; i < n && fn->nfree + i < first->params.n; i++) {
-        if (first->params.d[fn->nfree + i] != v || (fn->sizes && fn->sizes[i]))
+    for (uint32_t i = 0; i < n && tr_func_held(fn) + i < first->params.n; i++) {
+        if (first->params.d[tr_func_held(fn) + i] != v || (fn->sizes && fn->sizes[i]))
             continue;
         if (!fn->sizes)
             fn->sizes = TR_NEW_N(&p->ctx->arena, uint8_t, n);
@@ -70,7 +70,7 @@ static bool mark(tr_prog *p, tr_func *fn, tr_val v) {
 static bool mark_call(tr_prog *p, tr_func *fn, const tr_ins *call) {
     const tr_obj *callee = known(fn->ssa, call->args[0]);
     bool any = false;
-    if (!callee || (call->imm.call && (call->imm.call->star || call->imm.call->starstar)))
+    if (!callee || (call->imm.call && (call->imm.call->stars || call->imm.call->starstar)))
         return false;
     if (size_of(callee))
         return mark(p, fn, given(call, 0, size_of(callee)));

@@ -1,7 +1,9 @@
-/* Arguments behind a star whose number only the running program knows: `f(*l)` of a list, an array, a range.
- * A function of the user's says how many it takes: where that is one number, it is compared with what there
- * is, and the items are its arguments; what is left goes to its *args, which is a list then. min() and max()
- * of the items are those of the sequence. Anything else would need a call of each length. */
+/* Arguments behind a star whose number only the running program knows: `f(1, *l, 2)` of a list, an array, a
+ * range, or what gives items. A function of the user's says how many it takes: where that is one number, it
+ * is compared with what there is, and the items are its arguments; what is left goes to its *args, which is
+ * a list then. Several such sequences become one first, whose items have one type. min() and max() of the
+ * items are those of the sequence, print() writes their texts. Anything else would need a call of each
+ * length. */
 #include <string.h>
 
 #include "infer/priv.h"
@@ -47,40 +49,136 @@ static bool refuse(tr_em *e, tr_tv x) {
     return false;
 }
 
-bool tr_infer_star(tr_em *e, tr_tv callee, const tr_callinfo *ci, tr_tv x, tr_args *out, tr_tv *rest) {
+static bool call(tr_em *e, uint32_t row, tr_tv self, uint32_t n, const tr_tv *x, tr_tv *out) {
+    return tr_em_builtin(e, row, self, &(tr_args){n, x, 0, NULL}, out);
+}
+
+static bool extend(tr_em *e, tr_tv list, tr_tv x) {
+    tr_tv none, a[2] = {list, x};
+    return call(e, TR_B_L_EXTEND, list, 1, &a[1], &none);
+}
+
+/* Positional arguments: of each, is it a sequence that stands for its items? */
+typedef struct parts {
+    uint32_t n;
+    const tr_tv *v;
+    const uint8_t *stars;
+} parts;
+
+/* All of them from `from` up to `end` as one list, or their texts. */
+static bool list_of(tr_em *e, const parts *p, uint32_t from, uint32_t end, bool texts, tr_tv *out) {
+    tr_tv str = tr_em_row(e, TR_B_STR), self = {NULL, TR_NOVAL}, none, x, both[2];
+    if (!tr_em_new_list(e, 0, 0, NULL, out))
+        return false;
+    for (uint32_t i = from; i < end; i++) {
+        both[0] = str;
+        both[1] = x = p->v[i];
+        if (texts && !(p->stars[i] ? call(e, TR_B_MAP, self, 2, both, &x) : tr_em_str(e, x, false, &x)))
+            return false;
+        if (p->stars[i] ? !extend(e, *out, x) : !call(e, TR_B_L_APPEND, *out, 1, &x, &none))
+            return false;
+    }
+    return true;
+}
+
+static bool is_sequence(const tr_ty *t) {
+    return t->kind == TR_TY_LIST || t->kind == TR_TY_ARRAY || t->kind == TR_TY_RANGE ||
+           t->kind == TR_TY_STRING;
+}
+
+/* min(*l): of one item it would be that item's own items. */
+static bool extreme(tr_em *e, uint32_t row, tr_tv x, tr_args *out) {
+    tr_tv n, *v = TR_NEW_N(&e->ctx->arena, tr_tv, 1);
+    const char *name = row == TR_B_MIN ? "min" : "max";
+    const tr_ty *t = x.ty->kind == TR_TY_LIST ? tr_ty_list_item(e->types, x.ty, false) : x.ty->elem;
+    if (!length(e, x, &n))
+        return false;
+    if (!t)
+        t = x.ty;
+    n = tr_em_strong(e, n);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, n, tr_em_i64(e, 0)), TR_EXC_TYPE,
+                tr_arena_printf(&e->ctx->arena, "%s expected at least 1 argument, got 0", name), 0, NULL);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, n, tr_em_i64(e, 1)), TR_EXC_TYPE,
+                tr_ty_is_int(t)     ? "'int' object is not iterable"
+                : tr_ty_is_float(t) ? "'float' object is not iterable"
+                                    : "the only argument is not iterable",
+                0, NULL);
+    v[0] = x;
+    *out = (tr_args){1, v, 0, NULL};
+    return true;
+}
+
+/* print(*l): the texts with what is to stand between them. */
+static bool print(tr_em *e, const tr_callinfo *ci, const tr_tv *kw, const parts *p, tr_args *out) {
+    tr_tv list, *v = TR_NEW_N(&e->ctx->arena, tr_tv, 1);
+    tr_tv sep = tr_em_lit(e, tr_obj_str(&e->ctx->arena, " "));
+    for (uint32_t i = 0; i < ci->nkw; i++)
+        if (strcmp(ci->kwnames[i], "sep") == 0 && !tr_tv_is_none(kw[i]))
+            sep = kw[i];
+    *out = (tr_args){1, v, 0, NULL};
+    return list_of(e, p, 0, p->n, true, &list) && call(e, TR_B_S_JOIN, sep, 1, &list, &v[0]);
+}
+
+bool tr_infer_star(tr_em *e, tr_tv callee, const tr_callinfo *ci, const tr_tv *kw, uint32_t nparts,
+                   const tr_tv *v, const uint8_t *stars, tr_args *out, tr_tv *rest) {
+    parts p = {nparts, v, stars};
     const tr_func *fn = user_function(e, callee);
     const tr_obj *o = callee.ty->kind == TR_TY_LIT ? callee.ty->lit : NULL;
-    tr_tv n, it;
+    uint32_t row = o && o->kind == TR_OBJ_BUILTIN ? o->u.builtin : TR_B__COUNT, at = 0, many = 0, want = 0;
+    tr_tv n, it, x;
     *out = (tr_args){0};
     *rest = (tr_tv){NULL, TR_NOVAL};
-    if (o && o->kind == TR_OBJ_BUILTIN && (o->u.builtin == TR_B_MIN || o->u.builtin == TR_B_MAX)) {
-        out->n = 1;
-        tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, 1);
-        v[0] = x;
-        out->v = v;
-        if (!length(e, x, &n))
+    for (uint32_t i = 0; i < nparts; i++) {
+        at = stars[i] ? i : at;
+        many += stars[i];
+    }
+    if (row == TR_B_PRINT)
+        return print(e, ci, kw, &p, out);
+    bool extremes = row == TR_B_MIN || row == TR_B_MAX;
+    if (!extremes && (!fn || fn->varkw || ci->starstar || !number_of(fn, ci, callee, &want)))
+        return refuse(e, v[at]);
+    /* one sequence, before which and behind which so many stand, or one of all of them */
+    uint32_t before = at, behind = nparts - at - 1;
+    x = v[at];
+    if (many > 1 || !is_sequence(x.ty) || (extremes && nparts > 1) ||
+        (!extremes && fn->varargs && (x.ty->kind == TR_TY_STRING || (behind && before < want)))) {
+        if (!list_of(e, &p, 0, nparts, false, &x))
             return false;
-        tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, tr_em_strong(e, n), tr_em_i64(e, 1)), TR_EXC_TYPE,
-                    "the only argument is not iterable", 0, NULL);
+        before = behind = 0;
+    }
+    if (extremes)
+        return extreme(e, row, x, out);
+    uint32_t fixed = before + behind, k = 0;
+    tr_tv *a = TR_NEW_N(&e->ctx->arena, tr_tv, nparts + want + 1u);
+    out->v = a;
+    if (!fn->varargs && fixed > want) { /* too many, whatever the sequence has: bind() tells of it */
+        for (uint32_t i = 0; i < nparts; i++)
+            if (i != at)
+                a[out->n++] = v[i];
         return true;
     }
-    bool sequence = x.ty->kind == TR_TY_LIST || x.ty->kind == TR_TY_ARRAY || x.ty->kind == TR_TY_RANGE ||
-                    x.ty->kind == TR_TY_STRING;
-    if (!fn || fn->varkw || ci->starstar || !sequence || !number_of(fn, ci, callee, &out->n) ||
-        (fn->varargs && x.ty->kind == TR_TY_STRING))
-        return refuse(e, x);
     if (!tr_em_iter(e, x, &it) || !length(e, x, &n))
         return false;
-    n = tr_em_strong(e, n);
-    tr_tv want = tr_em_i64(e, out->n);
-    tr_em_check(e, tr_em_cmp(e, fn->varargs ? TR_CMP_GE : TR_CMP_EQ, n, want), TR_EXC_TYPE,
+    n = tr_em_nsw(e, TR_OP_ADD, tr_em_strong(e, n), tr_em_i64(e, fixed));
+    tr_em_check(e, tr_em_cmp(e, fn->varargs ? TR_CMP_GE : TR_CMP_EQ, n, tr_em_i64(e, want)), TR_EXC_TYPE,
                 tr_arena_printf(&e->ctx->arena, "%s() takes %s%u positional argument%s but {0} were given",
-                                fn->name, fn->varargs ? "at least " : "", out->n, out->n == 1 ? "" : "s"),
+                                fn->name, fn->varargs ? "at least " : "", want, want == 1 ? "" : "s"),
                 1, &n);
-    tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, out->n + 1u);
-    for (uint32_t i = 0; i < out->n; i++)
-        if (!tr_em_iterget(e, it, tr_em_i64(e, i), &v[i]))
+    uint32_t mine = fn->varargs ? (want > before ? want - before : 0) : want - fixed;
+    out->n = want;
+    for (uint32_t i = 0; i < before && k < want; i++)
+        a[k++] = v[i];
+    for (uint32_t i = 0; i < mine; i++)
+        if (!tr_em_iterget(e, it, tr_em_i64(e, i), &a[k++]))
             return false;
-    out->v = v;
-    return !fn->varargs || tr_em_unpack_star(e, x, out->n, out->n, 0, false, rest);
+    for (uint32_t i = 0; i < behind && k < want; i++)
+        a[k++] = v[at + 1 + i];
+    assert(k == want && "each parameter that has no default has its argument");
+    if (!fn->varargs)
+        return true;
+    if (fixed == 0 || before < want) { /* nothing stands behind it, or all of them were one list */
+        assert(behind == 0 && "it is the last");
+        return tr_em_unpack_star(e, x, mine, mine, 0, false, rest);
+    }
+    return list_of(e, &p, want, nparts, false, rest);
 }

@@ -52,6 +52,24 @@ static bool all_named(tr_em *e, tr_tv maps, tr_tv *out) {
     return true;
 }
 
+/* Items of tuples that have a star, one by one; *stars: of each of what there is then, has it one still? */
+static tr_args flattened(tr_em *e, uint32_t n, const tr_tv *x, const uint8_t *given, const uint8_t **stars) {
+    uint32_t count = 0, k = 0;
+    for (uint32_t i = 0; i < n; i++)
+        count += given[i] && x[i].ty->kind == TR_TY_TUPLE ? x[i].ty->n : 1;
+    tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, count + 1u);
+    uint8_t *starred = TR_NEW_N(&e->ctx->arena, uint8_t, count + 1u);
+    for (uint32_t i = 0; i < n; i++) {
+        bool tuple = given[i] && x[i].ty->kind == TR_TY_TUPLE;
+        for (uint32_t j = 0; j < (tuple ? x[i].ty->n : 1); j++, k++) {
+            v[k] = tuple ? tr_em_item(e, x[i], j) : x[i];
+            starred[k] = given[i] && !tuple;
+        }
+    }
+    *stars = starred;
+    return (tr_args){count, v, 0, NULL};
+}
+
 /* Arguments of a call with stars: those of the tuple one by one, behind the keywords those of the mapping. */
 static bool starred_args(tr_em *e, const tr_ins *in, const tr_tv *a, tr_args *out) {
     const tr_callinfo *ci = in->imm.call;
@@ -59,22 +77,30 @@ static bool starred_args(tr_em *e, const tr_ins *in, const tr_tv *a, tr_args *ou
     tr_tv map = a[in->nargs - 1];
     tr_args given = {0};
     tr_tv rest = {NULL, TR_NOVAL};
-    bool counted = !ci->star || a[1].ty->kind == TR_TY_TUPLE;
-    if (!counted && !tr_infer_star(e, a[0], ci, a[1], &given, &rest))
-        return false;
+    bool counted = true;
+    for (uint32_t i = 0; ci->stars && i < npos; i++)
+        counted = counted && (!ci->stars[i] || a[1 + i].ty->kind == TR_TY_TUPLE);
+    given = (tr_args){npos, a + 1, 0, NULL};
+    if (ci->stars) {
+        const uint8_t *stars;
+        given = flattened(e, npos, a + 1, ci->stars, &stars);
+        if (npos > 1 && !tr_em_may_grow_to(e, given.n))
+            return false;
+        if (!counted && !tr_infer_star(e, a[0], ci, a + first, given.n, given.v, stars, &given, &rest))
+            return false;
+    }
     if (ci->starstar && map.ty->kind == TR_TY_TUPLE && !all_named(e, map, &map))
         return false;
     if (ci->starstar && map.ty->kind != TR_TY_KEYED)
         return tr_em_unsupported(e, "call-starstar", "a call with ** of %s", tr_em_tyname(e, map.ty));
-    if (ci->star)
-        npos = counted ? a[1].ty->n : given.n;
+    npos = given.n;
     if (ci->starstar)
         nmore = tr_em_keyed_n(map.ty);
     uint32_t nkw = ci->nkw + nmore;
     tr_tv *v = TR_NEW_N(&e->ctx->arena, tr_tv, npos + nkw + 2u);
     const char **kw = TR_NEW_N(&e->ctx->arena, const char *, nkw + 2u);
     for (uint32_t i = 0; i < npos; i++)
-        v[i] = !counted ? given.v[i] : ci->star ? tr_em_item(e, a[1], i) : a[1 + i];
+        v[i] = given.v[i];
     for (uint32_t i = 0; i < nkw; i++) {
         v[npos + i] = i < ci->nkw ? a[first + i] : tr_em_keyed_value(e, map, i - ci->nkw);
         kw[i] = i < ci->nkw ? ci->kwnames[i] : tr_em_keyed_name(map.ty, i - ci->nkw);
@@ -95,7 +121,7 @@ static bool step_call(tr_em *e, const tr_fn *f, const tr_ins *in, const tr_tv *a
     if (o && o->kind == TR_OBJ_FUNC && o->u.contract && o->u.contract->subscripted)
         return tr_em_error(e, "np.%s is not callable: write np.%s[...]", e->prog->funcs.d[o->u.func].name,
                            e->prog->funcs.d[o->u.func].name);
-    if (!ci || (!ci->star && !ci->starstar))
+    if (!ci || (!ci->stars && !ci->starstar))
         return e->call(e, a[0], &args, out);
     return starred_args(e, in, a, &args) && e->call(e, a[0], &args, out);
 }
@@ -177,6 +203,7 @@ static bool is_used_up(const tr_em *e, const tr_fn *f, tr_val v) {
         return n == 0;
     return user->blk == tr_at(f, v)->blk &&
            ((user->op == TR_OP_RET && in_library(e)) || user->op == TR_OP_ITER || user->op == TR_OP_IN ||
+            (user->op == TR_OP_SPREAD && user->sub != TR_SPREAD_AS_IS) ||
             is_builtin(constant_callee(e, f, user)));
 }
 
@@ -390,14 +417,25 @@ static bool is_put_back_attr(const tr_fn *f, const tr_ins *in) {
     return read->op == TR_OP_GETATTR && read->args[0] == in->args[0] && strcmp(read->imm.s, in->imm.s) == 0;
 }
 
+/* `a, *b = x` counts the items of x. */
+static bool is_counted(const tr_ty *t) {
+    return t->kind == TR_TY_LIST || t->kind == TR_TY_ARRAY || t->kind == TR_TY_DATES ||
+           t->kind == TR_TY_RECORDS || (t->kind == TR_TY_RANGE && t->elem->kind == TR_TY_I64);
+}
+
 /* What is no tuple is told of by who joins it to one. */
-static tr_tv step_spread(tr_em *e, tr_tv x) {
-    if (!tr_ty_is_list(x.ty))
-        return x;
+static bool step_spread(tr_em *e, tr_spread how, tr_tv x, tr_tv *out) {
+    *out = x;
+    if (x.ty->kind != TR_TY_TUPLE &&
+        (how == TR_SPREAD_COPY || (how == TR_SPREAD_COUNTED && !is_counted(x.ty))))
+        return tr_em_list_of(e, x, out);
+    if (how == TR_SPREAD_COUNTED || !tr_ty_is_list(x.ty))
+        return true;
     tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, x.ty->n + 1u);
     for (uint32_t i = 0; i < x.ty->n; i++)
         it[i] = tr_em_item(e, x, i);
-    return tr_em_tuple(e, x.ty->n, it);
+    *out = tr_em_tuple(e, x.ty->n, it);
+    return true;
 }
 
 static bool is_false(const tr_ty *t) {
@@ -467,7 +505,7 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
             return false;
         *out = tr_em_tuple(e, in->nargs, a);
         return true;
-    case TR_OP_SPREAD: *out = step_spread(e, a[0]); return true;
+    case TR_OP_SPREAD: return step_spread(e, (tr_spread)in->sub, a[0], out);
     case TR_OP_BUILDLIST:
         if (tr_infer_makes_list(e->infer, src, v))
             return tr_em_new_list(e, 0, in->nargs, a, out);
@@ -484,6 +522,9 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
                             (uint32_t)((uint64_t)in->imm.i >> 32), out);
     case TR_OP_MATCHSEQ: *out = tr_infer_is_sequence(e, a[0]); return true;
     case TR_OP_MATCHCLASS: return tr_infer_match_class(e, a[0], a[1], a[2], (uint32_t)in->imm.i, out);
+    case TR_OP_MATCHMAP: *out = tr_infer_is_mapping(e, a[0]); return true;
+    case TR_OP_MATCHKEYS: return tr_infer_match_keys(e, a[0], a[1], out);
+    case TR_OP_MATCHREST: return tr_infer_match_rest(e, a[0], a[1], out);
     case TR_OP_UNPACKEX: return step_star(e, src, v, a[0], out);
     case TR_OP_CALLPY: {
         bool ok = step_call(e, src, in, a, out);
@@ -495,7 +536,8 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
     case TR_OP_EXCMATCH: return tr_infer_match(e, a[0], a[1], out);
     case TR_OP_ITER: return tr_em_iter(e, a[0], out);
     case TR_OP_ITERLEN: /* a pattern of `match` asks a list how long it is, a loop goes on to where it ends */
-        return a[0].ty->kind == TR_TY_LIST && tr_at(src, in->args[0])->op != TR_OP_ITER
+        return (a[0].ty->kind == TR_TY_LIST || tr_infer_mapping(a[0].ty)) &&
+                       tr_at(src, in->args[0])->op != TR_OP_ITER
                    ? tr_em_builtin(e, TR_B_LEN, (tr_tv){NULL, TR_NOVAL}, &(tr_args){1, a, 0, NULL}, out)
                    : tr_em_iterlen(e, a[0], out);
     case TR_OP_NEXT: return tr_em_next(e, a[0], a[1], tr_em_strong(e, a[2]), out);

@@ -284,9 +284,14 @@ extern const tr_cmpop tr_cmp_inverse[TR_CMP__COUNT], tr_cmp_mirrored[TR_CMP__COU
 typedef struct tr_callinfo {
     uint32_t nkw;
     const char *const *kwnames; /* of the last nkw operands */
-    bool star;                  /* CALL_FUNCTION_EX: operand 1 is the tuple of all positional arguments */
+    const uint8_t *stars;       /* NULL: none; of each positional argument, is it one with a star? */
     bool starstar;              /* the last operand is a mapping of more keywords, or a tuple of such */
 } tr_callinfo;
+
+/* What a SPREAD gives of what is no tuple and no list display: it as it is; a list of its items as they are
+ * now, since what comes before they are asked for may change it; it, or a list where `a, *b = x` cannot ask
+ * it for an item by number. */
+typedef enum tr_spread { TR_SPREAD_AS_IS, TR_SPREAD_COPY, TR_SPREAD_COUNTED, TR_SPREAD__COUNT } tr_spread;
 
 /* What becomes of a GENERATE: a generator, or at once the list. Of a generator: whether a variable
  * that it reads is assigned again after it is made; before it is given to what stands in the same
@@ -325,6 +330,7 @@ enum { TR_ALIGN__COUNT = 12 };
     X(FAR, "a place", tr_far_name, 2, true)                                   \
     X(ALIGN, "where it begins", tr_align_name, TR_ALIGN__COUNT, true)         \
     X(MAKES, "how items are given", tr_makes_name, TR_MAKES__COUNT, true)     \
+    X(SPREAD, "what is given", tr_spread_name, TR_SPREAD__COUNT, true)        \
     X(TURN, "a kind of sum", tr_turn_name, TR_TURN__COUNT, true)              \
     X(UNDEF, "whose variable", tr_undef_name, TR_UNDEF__COUNT, true)          \
     X(ATOMIC, "an atomic operation", tr_atomic_name, TR_ATOMIC__COUNT, false) \

@@ -73,11 +73,25 @@ static bool read_site(tr_fnparser *k, const tr_site **out) {
     return true;
 }
 
+typedef TR_VEC(uint8_t) starred;
+
+/* One of so many operands, the callee among them. */
+static void call_has(tr_arena *a, tr_callinfo *c, uint32_t nkw, const char **kw, uint32_t n, starred *stars) {
+    c->nkw = nkw;
+    c->kwnames = kw;
+    if (stars->n == 0)
+        return;
+    while (stars->n < n)
+        tr_vec_push(a, stars, 0);
+    c->stars = stars->d;
+}
+
 static bool read_callpy(tr_fnparser *k, tr_ins *i, tr_vals *args) {
     tr_parser *r = k->r;
     tr_arena *a = &r->ctx->arena;
     tr_callinfo *c = TR_NEW(a, tr_callinfo);
     TR_VEC(const char *) kw = {0};
+    starred stars = {0};
     tr_val v;
     i->imm.call = c;
     if (!tr_parse_val(k, &v) || !tr_parse_expect(r, '('))
@@ -89,22 +103,23 @@ static bool read_callpy(tr_fnparser *k, tr_ins *i, tr_vals *args) {
         if (tr_rd_accept(&r->in, '*')) {
             if (tr_rd_accept(&r->in, '*')) {
                 c->starstar = true;
-                c->nkw = kw.n;
-                c->kwnames = kw.d;
+                call_has(a, c, kw.n, kw.d, args->n, &stars);
                 if (!tr_parse_val(k, &v) || !tr_parse_expect(r, ')'))
                     return false;
                 tr_vec_push(a, args, v);
                 return true;
             }
-            if (args->n > 1)
-                return tr_parse_fail(r, r->in.p, "a star may only stand before the first argument");
-            c->star = true;
+            while (stars.n < args->n)
+                tr_vec_push(a, &stars, 0);
+            stars.d[args->n - 1] = 1;
         }
         tr_rd_skip(&r->in);
         size_t n = tr_rd_word_length(r->in.p);
         if (n && r->in.p[n] == '=') {
             tr_vec_push(a, &kw, tr_arena_strndup(a, r->in.p, n));
             r->in.p += n + 1;
+            if (stars.n == args->n)
+                return tr_parse_fail(r, r->in.p, "no star stands before a keyword");
         } else if (kw.n) {
             return tr_parse_fail(r, r->in.p, "positional arguments come first");
         }
@@ -112,8 +127,7 @@ static bool read_callpy(tr_fnparser *k, tr_ins *i, tr_vals *args) {
             return false;
         tr_vec_push(a, args, v);
     }
-    c->nkw = kw.n;
-    c->kwnames = kw.d;
+    call_has(a, c, kw.n, kw.d, args->n, &stars);
     return true;
 }
 

@@ -297,7 +297,7 @@ static void print_callpy(printer *p, const tr_ins *i) {
     uint32_t nkw = c ? c->nkw : 0, end = i->nargs - (c && c->starstar);
     for (uint32_t k = 1; k < i->nargs; k++) {
         tr_sb_puts(p->out, k > 1 ? ", " : "");
-        tr_sb_puts(p->out, k == end ? "**" : k == 1 && c && c->star ? "*" : "");
+        tr_sb_puts(p->out, k == end ? "**" : k < end - nkw && c && c->stars && c->stars[k - 1] ? "*" : "");
         if (k >= end - nkw && k < end)
             tr_sb_printf(p->out, "%s=", c->kwnames[k - (end - nkw)]);
         print_val(p, i->args[k]);

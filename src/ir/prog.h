@@ -106,6 +106,15 @@ typedef struct tr_round {
     const struct tr_decoded *cut;
 } tr_round;
 
+/* Inner functions of one function that name each other: their numbers, the variables they are assigned to,
+ * their defaults (a constant tuple; NULL: none). */
+typedef struct tr_kin {
+    uint32_t n;
+    const uint32_t *funcs;
+    const char *const *names;
+    const tr_obj *const *defaults;
+} tr_kin;
+
 /* A user's function. */
 typedef struct tr_func {
     const char *name, *qualname, *file;
@@ -116,6 +125,11 @@ typedef struct tr_func {
     uint32_t nfree; /* inner functions: captured variables; they are the first params of its SSA */
     const uint32_t *freeidx;
     uint32_t itself; /* an inner function that names itself: 1 + which of them is that (front/share.c); 0 */
+    const tr_kin
+        *kin; /* those that it is one of, or NULL: it has none of them as a captured value, and makes all
+                        * that it names itself */
+    uint32_t nmore; /* what it holds for that besides, behind what it captures: variables by their names */
+    const char *const *more;
     uint8_t *shared; /* per variable of the code: 1 where it is memory that functions share; NULL: none is */
     const tr_code *code;          /* NULL for functions that came as text IR */
     const struct tr_graph *graph; /* what stands in place of the code: graph/graph.h; NULL: nothing */
@@ -128,6 +142,11 @@ typedef struct tr_func {
     bool library;   /* one of treadle/_library: what fails in it is told at the user's call */
     uint8_t *sizes; /* per parameter: 1 where a number stays known (infer/sizes.c); NULL: for none */
 } tr_func;
+
+/* Values that an inner function holds, which are the first params of its SSA. */
+static inline uint32_t tr_func_held(const tr_func *fn) {
+    return fn->nfree + fn->nmore;
+}
 
 /* A function specialised to argument types, options and a declared result. */
 typedef struct tr_inst {

@@ -120,7 +120,8 @@ static const char *const tr_math_name[TR_MATH__COUNT] = {
 };
 static const char *const tr_not_name[] = {NULL, "not"}, *const tr_unchecked_name[] = {NULL, "unchecked"},
                          *const tr_guarded_name[] = {NULL, "guarded", "far"},
-                         *const tr_far_name[] = {NULL, "far"};
+                         *const tr_far_name[] = {NULL, "far"},
+                         *const tr_spread_name[TR_SPREAD__COUNT] = {NULL, "copy", "counted"};
 static const char *const tr_align_name[TR_ALIGN__COUNT] = {
     NULL, "by1", "by2", "by4", "by8", "by16", "by32", "by64", "by128", "by256", "by512", "by1024",
 };

@@ -196,6 +196,55 @@ static bool is_for_change(const char *name) {
     return n > 7 && strcmp(name + n - 7, "_update") == 0;
 }
 
+/* Classes whose methods may be taken as functions of their first argument. */
+static const struct {
+    uint16_t row;
+    const char *name;
+} method_classes[] = {{TR_B_STR, "str"}, {TR_B_LIST, "list"},  {TR_B_DICT, "dict"},
+                      {TR_B_SET, "set"}, {TR_B_INT, "number"}, {TR_B_FLOAT, "number"}};
+
+static const char *method_class(tr_tv x) {
+    const tr_obj *o = x.ty->kind == TR_TY_LIT ? x.ty->lit : NULL;
+    for (size_t k = 0; o && o->kind == TR_OBJ_BUILTIN && k < sizeof method_classes / sizeof *method_classes;
+         k++)
+        if (o->u.builtin == method_classes[k].row)
+            return method_classes[k].name;
+    return NULL;
+}
+
+bool tr_em_has_methods(tr_tv x) {
+    return method_class(x) != NULL;
+}
+
+/* str.upper */
+static bool unbound(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
+    const char *cls = method_class(x);
+    int row = cls ? tr_builtin_member(cls, name) : -1;
+    bool library = false;
+    for (uint32_t k = 0; cls && row < 0 && k < e->prog->methods.n; k++)
+        library = library || (strcmp(e->prog->methods.d[k].cls, cls) == 0 &&
+                              strcmp(e->prog->methods.d[k].name, name) == 0);
+    if (!library && (row < 0 || tr_builtins[row].kind == TR_B_ATTR))
+        return false;
+    *out = tr_em_make(e, tr_ty_method(e->types, x.ty, name), 1, &x);
+    return true;
+}
+
+/* a.__getitem__ is what a[i] does, with a. */
+static bool named_operator(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
+    static const struct {
+        const char *name;
+        uint16_t row;
+    } of[] = {{"__getitem__", TR_B_O_GETITEM}, {"__contains__", TR_B_O_CONTAINS}, {"__len__", TR_B_LEN}};
+    for (size_t k = 0; x.ty->kind != TR_TY_LIT && k < sizeof of / sizeof *of; k++)
+        if (strcmp(name, of[k].name) == 0) {
+            *out = tr_em_partial(e, tr_em_row(e, of[k].row), tr_em_tuple(e, 1, &x), tr_em_tuple(e, 0, NULL),
+                                 tr_em_tuple(e, 0, NULL));
+            return true;
+        }
+    return false;
+}
+
 bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
     if (x.ty->kind == TR_TY_WINDOW) /* only its indices are its own */
         x = tr_em_item(e, x, 0);
@@ -230,8 +279,6 @@ bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
     if ((x.ty->kind == TR_TY_RECORD && (row < 0 || tr_ty_find_field(x.ty->items[0]->elem, name) >= 0)) ||
         (row < 0 && x.ty->kind == TR_TY_RECORDS))
         return tr_lib_field(e, x, name, out);
-    if (row < 0 && x.ty->kind == TR_TY_TUPLE && tr_em_changes_list(name))
-        return tr_em_unsupported(e, "list", "%s() of a list", name);
     if (row < 0 && x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_OPAQUE &&
         strncmp(name, "__e", 3) != 0)
         return tr_em_unsupported(e, "unknown-member", "'%s' of %s", name, x.ty->lit->repr);
@@ -241,6 +288,8 @@ bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
         tr_em_hint_missing(e, path);
         return false;
     }
+    if (row < 0 && (named_operator(e, x, name, out) || unbound(e, x, name, out)))
+        return true;
     if (row < 0)
         return no_attribute(e, x, name);
     if (tr_builtins[row].kind == TR_B_ATTR)

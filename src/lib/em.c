@@ -612,6 +612,12 @@ tr_tv tr_em_keyed(tr_em *e, tr_tv names, tr_tv values) {
     return tr_em_make(e, tr_ty_of(e->types, TR_TY_KEYED, 0, 2, t), 2, (tr_tv[]){names, values});
 }
 
+tr_tv tr_em_row(tr_em *e, uint32_t row) {
+    tr_obj *o = TR_NEW(&e->ctx->arena, tr_obj);
+    *o = (tr_obj){.kind = TR_OBJ_BUILTIN, .repr = tr_builtins[row].path, .u.builtin = row};
+    return tr_em_lit(e, o);
+}
+
 tr_tv tr_em_partial(tr_em *e, tr_tv callee, tr_tv args, tr_tv names, tr_tv values) {
     tr_tv it[3] = {callee, args, tr_em_keyed(e, names, values)};
     const tr_ty *t[3] = {it[0].ty, it[1].ty, it[2].ty};

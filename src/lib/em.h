@@ -163,6 +163,7 @@ tr_tv tr_em_re(tr_em *e, tr_tv x); /* also of reals: themselves */
 tr_tv tr_em_im(tr_em *e, tr_tv x); /* of reals: 0 */
 tr_tv tr_em_tuple(tr_em *e, uint32_t n, const tr_tv *x);
 /* False, with an error, when a tuple of x would hold too many items, those of nested tuples included. */
+bool tr_em_may_grow_to(tr_em *e, uint32_t n); /* a tuple, or arguments, made of others */
 bool tr_em_tuple_fits(tr_em *e, uint32_t n, const tr_tv *x);
 tr_tv tr_em_make(tr_em *e, const tr_ty *ty, uint32_t n,
                  const tr_tv *items); /* range, slice, iter, closure ... */
@@ -401,7 +402,9 @@ bool tr_em_each(tr_em *e, tr_tv it, uint32_t n, tr_tv *acc, tr_eachfn each, cons
 tr_tv tr_em_display(tr_em *e, uint32_t n, const tr_tv *items);
 tr_tv tr_em_keyed(tr_em *e, tr_tv names, tr_tv values);
 /* functools.partial: what is called, the tuple of the first arguments, those by keyword. */
+tr_tv tr_em_row(tr_em *e, uint32_t row); /* the function of a row of builtins.def */
 tr_tv tr_em_partial(tr_em *e, tr_tv callee, tr_tv args, tr_tv names, tr_tv values);
+bool tr_em_has_methods(tr_tv x); /* a class whose methods are functions of its values: attrs.c */
 uint32_t tr_em_keyed_n(const tr_ty *t);
 const char *tr_em_keyed_name(const tr_ty *t, uint32_t k);
 tr_tv tr_em_keyed_value(tr_em *e, tr_tv x, uint32_t k);

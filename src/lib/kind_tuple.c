@@ -12,6 +12,10 @@ static bool too_many(tr_em *e) {
     return tr_em_error(e, "a tuple of more than %d items", MAX_ITEMS);
 }
 
+bool tr_em_may_grow_to(tr_em *e, uint32_t n) {
+    return n <= MAX_ITEMS || too_many(e);
+}
+
 bool tr_em_tuple_fits(tr_em *e, uint32_t n, const tr_tv *x) {
     unsigned left = TR_MAX_ITEMS;
     for (uint32_t i = 0; i < n; i++)
@@ -22,8 +26,8 @@ bool tr_em_tuple_fits(tr_em *e, uint32_t n, const tr_tv *x) {
 
 static bool tuple_concat(tr_em *e, tr_tv x, tr_tv y, tr_tv *out) {
     uint32_t n = x.ty->n + y.ty->n;
-    if (n > MAX_ITEMS)
-        return too_many(e);
+    if (!tr_em_may_grow_to(e, n))
+        return false;
     tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
     for (uint32_t i = 0; i < n; i++)
         it[i] = i < x.ty->n ? tr_em_item(e, x, i) : tr_em_item(e, y, i - x.ty->n);
@@ -51,7 +55,7 @@ tr_answer tr_lib_binary_tuple(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *ou
     bool tx = x.ty->kind == TR_TY_TUPLE, ty = y.ty->kind == TR_TY_TUPLE;
     int64_t k;
     if (tr_ty_is_list(x.ty) || tr_ty_is_list(y.ty))
-        return tr_answered(tr_em_unsupported(e, "list-result", "'%s' on a list", tr_lib_sign(op)));
+        return TR_OPEN;
     if (tx && ty && op == TR_BIN_ADD)
         return tr_answered(tuple_concat(e, x, y, out));
     if (tx && op == TR_BIN_MUL && tr_tv_lit_int(y, &k))

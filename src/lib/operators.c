@@ -131,7 +131,7 @@ static bool huge(tr_em *e, bool quotient, tr_tv x, tr_tv beside, tr_tv *out) {
 static bool op_error(tr_em *e, const char *sign, tr_tv x, tr_tv y) {
     if (*sign == '*' && (x.ty->kind == TR_TY_TUPLE || y.ty->kind == TR_TY_TUPLE) &&
         (tr_lib_scalar(e, x.ty) || tr_lib_scalar(e, y.ty)))
-        return tr_em_unsupported(e, "list-result", "a tuple whose length is a variable");
+        return tr_em_unsupported(e, "tuple-length", "a tuple whose length is a variable");
     tr_em_error(e, "unsupported operand types for %s: %s and %s", sign, tr_em_tyname(e, x.ty),
                 tr_em_tyname(e, y.ty));
     const tr_ty *xs = tr_lib_scalar(e, x.ty), *ys = tr_lib_scalar(e, y.ty);
@@ -393,7 +393,16 @@ tr_answer tr_lib_binary_array(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *ou
     return is_elementwise(e, x, y) ? tr_answered(tr_lib_array_binary(e, op, x, y, false, out)) : TR_OPEN;
 }
 
+/* Beside an array a list or a tuple is the array of its items, as to NumPy. */
+static bool as_operand(tr_em *e, tr_tv *x, const tr_tv *beside) {
+    bool sequence = x->ty->kind == TR_TY_LIST || (x->ty->kind == TR_TY_TUPLE && !x->ty->name);
+    return beside->ty->kind != TR_TY_ARRAY || !sequence ||
+           tr_em_builtin(e, TR_B_NP_ASARRAY, (tr_tv){NULL, TR_NOVAL}, &(tr_args){1, x, 0, NULL}, x);
+}
+
 bool tr_em_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
+    if (!as_operand(e, &x, &y) || !as_operand(e, &y, &x))
+        return false;
     const tr_kind *kx = tr_lib_kind(x.ty), *ky = tr_lib_kind(y.ty);
     tr_answer a = kx->binary(e, op, x, y, out);
     if (a == TR_OPEN && ky->binary != kx->binary)
@@ -406,7 +415,7 @@ bool tr_lib_inplace_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) 
 }
 
 bool tr_em_inplace(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
-    return tr_lib_kind(x.ty)->inplace(e, op, x, y, out);
+    return as_operand(e, &y, &x) && tr_lib_kind(x.ty)->inplace(e, op, x, y, out);
 }
 
 /* The array itself changes. */
@@ -563,6 +572,8 @@ static bool compare_apart(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
 }
 
 bool tr_em_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
+    if (!as_operand(e, &x, &y) || !as_operand(e, &y, &x))
+        return false;
     const tr_kind *kx = tr_lib_kind(x.ty), *ky = tr_lib_kind(y.ty);
     tr_answer a = kx->compare(e, op, x, y, out);
     if (a == TR_OPEN && ky->compare != kx->compare)

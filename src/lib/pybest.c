@@ -158,7 +158,12 @@ typedef struct best {
 
 static bool key_of(tr_em *e, const best *b, tr_tv x, tr_tv *out) {
     *out = x;
-    return !b->key.ty || tr_fam_call(e, b->key, 1, &x, tr_fam_ty(e, TR_TY_F64), out);
+    if (!b->key.ty)
+        return true;
+    if (!tr_fam_call(e, b->key, 1, &x, tr_fam_ty(e, TR_TY_F64), out))
+        return false;
+    *out = out->ty ? tr_em_value(e, *out) : *out; /* as d.get gives it */
+    return true;
 }
 
 /* acc: is it better? user: two keys, the new one first. */
@@ -204,9 +209,13 @@ static const tr_ty *carried(tr_em *e, const tr_ty *t) {
 }
 
 /* Has it a value that holds no memory, which a loop may carry before there is one? */
+static bool is_container(const tr_ty *t) {
+    return t->kind == TR_TY_LIST || t->kind == TR_TY_DICT || t->kind == TR_TY_SET || t->kind == TR_TY_ARRAY;
+}
+
 static bool may_be_nothing(const tr_ty *t) {
     if (t->kind != TR_TY_TUPLE)
-        return tr_ty_is_scalar(t) || t->kind == TR_TY_NONE || t->kind == TR_TY_STRING;
+        return tr_ty_is_scalar(t) || t->kind == TR_TY_NONE || t->kind == TR_TY_STRING || is_container(t);
     for (uint32_t k = 0; k < t->n; k++)
         if (!may_be_nothing(t->items[k]))
             return false;
@@ -297,7 +306,7 @@ static bool best_item(tr_em *e, const tr_bcall *c, best *b, tr_tv it, tr_tv othe
     if (!tr_em_iter(e, it, &it) || !tr_fam_item_type(e, it, &t) || !tr_em_iterlen(e, it, &n))
         return false;
     b->item = carried(e, t);
-    bool numbers = !b->key.ty && t->kind != TR_TY_TUPLE && !tr_ty_is_text(t);
+    bool numbers = !b->key.ty && t->kind != TR_TY_TUPLE && t->kind != TR_TY_LIST && !tr_ty_is_text(t);
     if (numbers && !other.ty)
         return extreme_iter(e, c, it, out);
     if (!may_be_nothing(b->item))

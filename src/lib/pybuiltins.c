@@ -208,11 +208,33 @@ static const tr_ty *numba_items(tr_em *e, const tr_ty *t) {
     return inexact && all && tr_ty_is_scalar(all) ? all : NULL;
 }
 
+static bool join_list(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *stop) {
+    tr_tv a[2] = {*(const tr_tv *)user, x}, none;
+    (void)acc, (void)stop;
+    if (x.ty->kind != TR_TY_LIST && !tr_ty_is_list(x.ty))
+        return tr_em_error(e, "can only concatenate list (not %s) to list", tr_em_tyname(e, x.ty));
+    return tr_lib_list_extend(e, &(tr_bcall){.row = TR_B_L_EXTEND, .n = 2, .a = a}, &none);
+}
+
+/* sum(lists, []): one list, which all are put behind. */
+static bool joined_lists(tr_em *e, tr_tv it, tr_tv start, tr_tv *out) {
+    tr_tv none[1], stop;
+    if (!tr_em_list_of(e, start, out))
+        return false;
+    for (uint32_t i = 0; is_tuple(it) && i < it.ty->n; i++)
+        if (!join_list(e, tr_em_item(e, it, i), out, none, &stop))
+            return false;
+    return is_tuple(it) || tr_fam_gives_nothing(it.ty) ||
+           (tr_em_iter(e, it, &it) && tr_em_each(e, it, 0, none, join_list, out));
+}
+
 bool tr_lib_py_sum(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv it = c->a[0], start = c->a[1];
     tr_binop op = c->aux == TR_RED_MUL ? TR_BIN_MUL : TR_BIN_ADD;
     if (!start.ty)
         start = tr_em_lit(e, tr_obj_int(&e->ctx->arena, op == TR_BIN_MUL));
+    if (op == TR_BIN_ADD && (start.ty->kind == TR_TY_LIST || tr_ty_is_list(start.ty)))
+        return joined_lists(e, it, start, out);
     if (is_tuple(it)) {
         const tr_ty *all = e->opts->promote_numba ? numba_items(e, it.ty) : NULL;
         for (uint32_t i = 0; i < it.ty->n; i++) {
@@ -637,10 +659,12 @@ static bool any_instance(tr_em *e, tr_tv x, tr_tv cls, bool *r) {
            tr_em_error(e, "isinstance() with %s is not known when compiling", tr_em_tyname(e, cls.ty));
 }
 
-/* A name for getattr and setattr; of what a constant has, the snapshot knows what the text
- * of the program asks for. */
+/* A name for getattr and setattr; of what a constant has, but for a number or a string, the snapshot knows
+ * what the text of the program asks for. */
 static bool attr_name(tr_em *e, const tr_bcall *c, const char **name) {
-    if (c->a[0].ty->kind == TR_TY_LIT || !tr_tv_lit_str(c->a[1], name)) {
+    const tr_obj *o = c->a[0].ty->kind == TR_TY_LIT ? c->a[0].ty->lit : NULL;
+    bool plain = !o || (!o->member && (o->kind == TR_OBJ_STR || tr_lib_scalar(e, c->a[0].ty)));
+    if (!plain || !tr_tv_lit_str(c->a[1], name)) {
         tr_em_error(e, "%s() takes a value and a constant name", tr_fam_name(c));
         tr_em_hint(e, "names are looked up when the function compiles: write x.name, or choose outside");
         return false;

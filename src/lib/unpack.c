@@ -127,11 +127,6 @@ static bool star_slice(tr_em *e, tr_tv x, tr_tv from, tr_tv end, tr_tv *out) {
            (tr_em_getattr(e, view, "copy", &copy) && e->call(e, copy, &(tr_args){0, NULL, 0, NULL}, out));
 }
 
-static bool is_sliced(const tr_ty *t) {
-    return t->kind == TR_TY_ARRAY || (t->kind == TR_TY_RANGE && t->elem->kind == TR_TY_I64) ||
-           t->kind == TR_TY_DATES || t->kind == TR_TY_RECORDS;
-}
-
 bool tr_em_unpack_star(tr_em *e, tr_tv x, uint32_t i, uint32_t before, uint32_t after, bool only_read,
                        tr_tv *out) {
     tr_tv n, need = tr_em_i64(e, before + after);
@@ -142,8 +137,6 @@ bool tr_em_unpack_star(tr_em *e, tr_tv x, uint32_t i, uint32_t before, uint32_t 
     if (!tr_em_iter(e, x, &x))
         return false;
     bool list = x.ty->kind == TR_TY_LIST;
-    if (!is_sliced(x.ty) && !list)
-        return tr_em_unsupported(e, "star-unpack", "starred assignment of %s", tr_em_tyname(e, x.ty));
     if (list ? !tr_lib_len_list(e, x, &n) : !tr_em_iterlen(e, x, &n))
         return false;
     n = tr_em_strong(e, n);

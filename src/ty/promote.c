@@ -286,7 +286,7 @@ const tr_ty *tr_ty_common(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numb
 /* The same constructor over joined items. NULL: an item has no common type. */
 static const tr_ty *join_items(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba) {
     if (a->n != b->n || a->sub != b->sub || a->func != b->func || a->opts != b->opts ||
-        !a->fields != !b->fields)
+        !a->fields != !b->fields || (a->kind == TR_TY_KEYED && a->items[0] != b->items[0])) /* other names */
         return NULL;
     const tr_ty *few[TR_TY_FEW];
     tr_arena scratch;

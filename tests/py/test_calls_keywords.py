@@ -257,3 +257,22 @@ def test_named_arguments_in_every_way():
     f = pickle.loads(pickle.dumps(of_python))
     assert f(1, c=4) == of_python(1, c=4)
     assert str(inspect.signature(of_python)) == "(a, /, *rest, b=3, **named)"
+
+
+def test_displays_of_other_names_are_of_other_types():
+    """They once had a type in common, in which no name was known."""
+
+    def f(n):
+        s = 0
+        for m in ({"k": n}, {"j": 1}):
+            if "k" in m:
+                s += m["k"]
+        return s
+
+    def g(n):
+        s = 0
+        for m in [{"k": n}, {"j": 1}]:
+            s += m.get("k", 10)
+        return s
+
+    assert njit(f)(5) == 5 and njit(g)(5) == 15

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import enum
 import math
 from collections import namedtuple
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from treadle import TypingError, UnsupportedError, njit, prange, vectorize
+from treadle import TypingError, njit, prange, vectorize
 
 Point = namedtuple("Point", "x y")
 
@@ -301,7 +302,6 @@ def test_drawn(patterns: list[str], subject: Any, guarded: bool) -> None:
 @pytest.mark.parametrize(
     "pattern, error, message",
     [
-        ("{'a': y}", UnsupportedError, "patterns of `match` statements that are mappings"),
         ("C()", TypingError, "isinstance"),
         ("complex(y)", TypingError, "accepts 0 positional sub-patterns \\(1 given\\)"),
         ("Point(y, z, w)", TypingError, "accepts 2 positional sub-patterns \\(3 given\\)"),
@@ -313,3 +313,133 @@ def test_mistakes(pattern: str, error: type, message: str) -> None:
     with pytest.raises(error, match=message) as e:
         njit(space["f"])(Point(1, 2))
     assert "line 3" in str(e.value) or ":3" in str(e.value)
+
+
+def keyed(d):
+    match d:
+        case {"a": x, "b": 2}:
+            return x
+        case {"a": x, **rest} if x > 3:
+            return x + sum(rest.values())
+        case {"b": (1 | 3) as y, "c": z, **rest}:
+            return y * 10 + z + len(rest) * 100
+        case {"c": 5}:
+            return 7
+        case {}:
+            return -1
+
+
+def of_lists(d):
+    match d:
+        case {1: [x, *more], 2: [*_, last]}:
+            more.append(last)
+            return x, more
+        case {1: [], **rest}:
+            return 0, [len(rest)]
+        case _:
+            return -1, [1]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.dictionaries(st.sampled_from("abcd"), st.integers(0, 6)),
+    st.dictionaries(st.integers(0, 3), st.lists(st.integers(0, 3))),
+)
+def test_mappings(d: dict[str, int], e: dict[int, list[int]]) -> None:
+    for f, x in ((keyed, d), (of_lists, e)):
+        assert JITTED[f](x) == f(x), x
+
+
+JITTED = {f: njit(f) for f in (keyed, of_lists)}
+
+
+def shapes(d):
+    match d:
+        case {"kind": "circle", "r": r}:
+            return 3.0 * r
+        case {"kind": "rectangle", "at": Point(x=x, y=y), **size}:
+            return x + y + size["w"] * size["h"]
+        case {"kind": _, "points": [Point(0, y), *more]}:
+            return y + len(more)
+        case _:
+            return -1.0
+
+
+def of_records(n):
+    p = Point(0, 5)
+    return (
+        shapes({"kind": "circle", "r": n}),
+        shapes({"kind": "rectangle", "at": Point(1, n), "w": 2, "h": 2.5}),
+        shapes({"kind": 1, "points": [p, Point(1, 2)]}),
+        shapes({"kind": 1, "points": [Point(n, 5)]}),
+        shapes({"r": n}),
+        shapes(n),
+    )
+
+
+def several(n):
+    d = collections.defaultdict(int)
+    d["x"] = n
+    maybe = {"k": 3} if n > 2 else {"j": 4}
+    maybe["l"] = n
+    found = []
+    for m in ({"k": {"x": n}}, {"k": {"y": 1}}):
+        match m:
+            case {"k": {"x": x}}:
+                found.append(x)
+            case {"k": inner}:
+                found.append(len(inner))
+    match d:
+        case {"x": x, **rest}:
+            found.append(x + len(rest))
+    match d:
+        case {"no": _}:
+            found.append(-1)
+    match maybe:
+        case {"k": k, "l": l}:
+            found.append(k + l)
+        case _:
+            found.append(0)
+    match found:
+        case {"k": _}:
+            found.append(100)
+    return found, len(d)
+
+
+def test_records_and_what_else_is_a_mapping():
+    assert njit(of_records)(3) == of_records(3)
+    for n in (1, 5):
+        assert njit(several)(n) == several(n)
+
+
+def test_keys_that_a_dict_cannot_have():
+    @njit
+    def f(d):
+        match d:
+            case {"a": _}:
+                return 1
+            case {2: x}:
+                return x
+            case _:
+                return 0
+
+    assert (f({2: 5}), f({1: 5}), f({}), f({"a": 1}), f({"b": 1})) == (5, 0, 0, 1, 0)
+
+
+@njit(parallel=True)
+def in_a_loop(n):
+    out = np.zeros(n, np.int64)
+    for i in prange(n):
+        d = {j: str(j) for j in range(i % 4)}
+        match d:
+            case {1: s, 2: t, **rest}:
+                out[i] = len(s + t) + len(rest) * 10
+            case {0: s}:
+                out[i] = len(s)
+            case _:
+                out[i] = -1
+    return out
+
+
+def test_in_a_loop():
+    assert list(in_a_loop(20)) == list(in_a_loop.py_func(20))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from treadle import TypingError, UnsupportedError, njit, prange, vectorize
+from treadle import TypingError, njit, prange, vectorize
 
 READS = ("len(b)", "sum(b)", "b[0]", "b[-1]", "3 in b", "[y * 2 for y in b]", "max(b)", "enumerate(b)")
 
@@ -160,15 +160,3 @@ def test_what_asks_for_more_has_a_list(body: str) -> None:
     exec(f"def g(b):\n    return len(b)\ndef f(x):\n    a, *b = x\n    {body}\n", space)
     for x in (np.arange(4), range(4), (0, 1, 2, 3)):
         assert repr(njit(space["f"])(x)) == repr(space["f"](list(range(4)))), x
-
-
-def test_of_what_has_no_places() -> None:
-    def f(a):
-        x, *y = zip(a, a)
-        return len(y)
-
-    with pytest.raises(
-        UnsupportedError, match="Treadle does not compile starred assignment of iterator"
-    ) as e:
-        njit(f)(np.arange(3))
-    assert "x, *y = zip(a, a)" in str(e.value)

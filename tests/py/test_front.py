@@ -194,13 +194,11 @@ REFUSED = [
     ("generator", 1, "def f(x):\n    yield x\n"),
     ("generator", 1, "def f(x):\n    for y in x:\n        yield from y\n"),
     ("async", 1, "async def f(x):\n    return x\n"),
-    ("match", 3, "def f(x):\n    match x:\n        case {'a': 1}:\n            return 1\n    return 0\n"),
     ("import", 2, "def f(x):\n    import math\n    return math.sin(x)\n"),
     ("import", 2, "def f(x):\n    from math import sin\n    return sin(x)\n"),
     ("class", 2, "def f(x):\n    class A:\n        pass\n    return A\n"),
     ("del-name", 2, "def f(x):\n    del x.y\n"),
     ("store-global", 3, "def f(x):\n    global G\n    G = x\n"),
-    ("star-display", 2, "def f(x):\n    return len([1, *x])\n"),
     ("format-spec", 2, "def f(x):\n    return f'{x!a}'\n"),
     ("reraise", 2, "def f(x):\n    raise\n"),
 ]

@@ -129,23 +129,6 @@ def test_in_parallel_loops():
     assert (f(40) == f.py_func(40)).all()
 
 
-def test_two_that_call_each_other():
-    """Each would be a part of what the other holds."""
-
-    @njit
-    def f(n):
-        def even(k):
-            return True if k == 0 else odd(k - 1)
-
-        def odd(k):
-            return False if k == 0 else even(k - 1)
-
-        return even(n)
-
-    with pytest.raises(UnsupportedError, match="'odd' as a variable that functions share, of a function"):
-        f(4)
-
-
 def total(*args):
     s = 0
     for x in args:
@@ -225,7 +208,6 @@ def test_starred_sequences_of_another_length():
 @pytest.mark.parametrize(
     "f",
     [
-        lambda l: print(*l),
         lambda l: (lambda x, y=2: x + y)(*l),  # one or two
         lambda l: np.zeros(*l),
     ],

@@ -441,9 +441,122 @@ def test_one_from_outside_of_a_prange_is_refused():
         f(4)
 
 
+def grammar(text):
+    at = 0
+
+    def sums():
+        nonlocal at
+        v = products()
+        while at < len(text) and text[at] in "+-":
+            at += 1
+            v += products() if text[at - 1] == "+" else -products()
+        return v
+
+    def products():
+        nonlocal at
+        v = atom()
+        while at < len(text) and text[at] == "*":
+            at += 1
+            v *= atom()
+        return v
+
+    def atom():
+        nonlocal at
+        at += 1
+        if text[at - 1] == "(":
+            v = sums()
+            at += 1
+            return v
+        if text[at - 1] not in "0123456789":
+            raise ValueError(f"no number at {at - 1}")
+        return int(text[at - 1])
+
+    return sums(), at
+
+
+def test_a_parser():
+    f = njit(grammar)
+    for text in ("7", "1+2*3", "2*(3+4)-(5-6*(1+1))", "1+2*(3-4)*5+(6)"):
+        assert f(text) == grammar(text)
+    with pytest.raises(ValueError, match="no number at 2"):
+        f("1+x")
+    assert f("((1)+(2))*3") == (9, 11)
+
+
+TERMS = (
+    "{0}(k - 1) + {1}(k - 2)",
+    "{0}(k - 1) * 2 + n",
+    "x - {1}(k - 1)",
+    "l[k] + {0}(k - 2)",
+    "max(l[k], {1}(k - 1))",
+)
+BETWEEN = ("x = n + 1", "l.append(x)", "y = n if n > 1 else 2", "def other(): return x")
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(TERMS), st.integers(0, 3), st.integers(0, 3), st.booleans()),
+        min_size=2,
+        max_size=4,
+    ),
+    st.lists(st.sampled_from(BETWEEN), max_size=4),
+    st.integers(0, 7),
+    st.booleans(),
+)
+def test_rings(terms, between, n, late):
+    """Some name others that come later, some are in rings, and what they capture is assigned in between."""
+    names = [f"f{i}" for i in range(len(terms))]
+    lines = ["def f(n):", "    x = n", "    l = [*range(3, 20)]"]
+    for i, (term, a, b, default) in enumerate(terms):
+        a, b = names[a % len(names)], names[b % len(names)]
+        lines += [f"    def {names[i]}(k{', d=2' if default else ''}):"]
+        lines += [f"        return {'d' if default else 'n'} if k <= 0 else {term.format(a, b)}"]
+        lines += [f"    {between[i]}"] if i < len(between) else []
+    lines += ["    x = 100 - n"] * late
+    lines += [
+        f"    return [g(n) for g in ({', '.join(names)},)], {', '.join(f'{g}(n)' for g in names)}, x, len(l)"
+    ]
+    space = {}
+    exec("\n".join(lines), space)
+    assert njit(space["f"])(n) == space["f"](n), "\n".join(lines)
+
+
+def ring(i, n):
+    def even(k):
+        return i if k <= 0 else odd(k - 1) + 1
+
+    def odd(k):
+        def both(j):
+            return even(j) * 2 + odd(j - 1)
+
+        return n if k <= 0 else both(k - 2)
+
+    return even(i % 5) - odd(3)
+
+
+def test_rings_in_a_parallel_loop():
+    @njit(parallel=True)
+    def f(n):
+        out = np.zeros(n, np.int64)
+        for i in prange(n):
+            out[i] = ring(i, n)
+        return out
+
+    assert (f(30) == f.py_func(30)).all()
+
+
 REFUSED = {
-    "calls of each other": (
-        "def f(n):\n    def a(k): return 1 if k < 1 else b(k - 1)\n    def b(k): return 2 if k < 1 else a(k - 1)\n    return a(n)\n",
+    "calls of each other, one before the other is there": (
+        "def f(n):\n    def a(k): return 1 if k < 1 else b(k - 1)\n    a(0)\n    def b(k): return 2 if k < 1 else a(k - 1)\n    return a(n)\n",
+        "'b' as a variable that functions share, of a function",
+    ),
+    "of which there are several": (
+        "def f(n):\n    def a(k): return 1 if k < 1 else b(k - 1)\n    if n > 2:\n        def b(k): return 2 if k < 1 else a(k - 1)\n    else:\n        def b(k): return 3\n    return a(n)\n",
+        "'b' as a variable that functions share, of a function",
+    ),
+    "defaults that are no constants": (
+        "def f(n):\n    def a(k, d=n): return d if k < 1 else b(k - 1)\n    def b(k): return 2 if k < 1 else a(k - 1)\n    return a(n)\n",
         "'b' as a variable that functions share, of a function",
     ),
     "a variable of Python's": (

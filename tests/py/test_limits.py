@@ -454,6 +454,7 @@ NOT_REACHED: list[tuple[str, dict[str, str]]] = [
         "how far a search goes: what it does not find keeps its check, its copy or its loop, as what it never looks for",
         {
             "base/meet.c": "MAX_STEPS",
+            "front/share.c": "MAX_KIN",
             "ir/simplify.c": "MAX_ROUND",
             "lib/pyreduce.c": "MAX_TYPES",
             "opt/pattern/agree.c": "MAX_TESTS MAX_DEPTH MAX_APART",

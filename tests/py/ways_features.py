@@ -549,6 +549,64 @@ def targets_with_a_star(a, m):
     return x, y, len(more), sum(more), p, q[0] + r, first[0], len(rows), rows[0].sum(), s
 
 
+@feature((3,), (5,))
+def stars_of_any_sequence(n):
+    def all_of(a, *more):
+        return a * 100 + sum(more) + len(more)
+
+    l = [n, 2]
+    first, *rest = {i: 0 for i in range(n)}
+    *front, last = (i * n for i in range(n))
+    whole = [*l, n, *range(2), *map(abs, l)]
+    return all_of(1, *l, 2, *l), all_of(*whole), max(n, *l), first + last, len(rest) + len(front), sum(whole)
+
+
+@feature((3,), (6,))
+def functions_that_call_each_other(n):
+    k = n + 1
+
+    def even(i):
+        return k if i <= 0 else odd(i - 1) * 2
+
+    def odd(i):
+        return n if i <= 0 else even(i - 1) + 1
+
+    k = n * 10
+    return even(n), odd(n), sum([f(2) for f in (even, odd)])
+
+
+@feature((3,), (0,))
+def patterns_of_mappings(n):
+    s = 0
+    for d in [{"a": n}, {"a": n, "b": 2}, {"c": 1}]:
+        match d:
+            case {"a": x, "b": y}:
+                s += x * y
+            case {"a": x, **rest}:
+                s += x + len(rest)
+            case _:
+                s += 100
+    return s
+
+
+@feature((4,), (1,))
+def methods_as_functions(n):
+    d = {i: (i * 3) % 4 for i in range(n)}
+    l = []
+    put = l.append
+    for i in range(n):
+        put(str(i * 7))
+    rows = [[i, n] for i in range(n)]
+    best = max(rows, key=sum)
+    return (
+        max(d, key=d.get),
+        len(sorted(l, key=str.strip)),
+        len(list(map(str.upper, l))),
+        best[0],
+        len(sum(rows, [])),
+    )
+
+
 @feature((3,), (2.5,))
 def keywords_and_partials(x):
     def inner(a, b=x, *, k=x, m=2, **kw):

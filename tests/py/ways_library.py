@@ -502,7 +502,8 @@ def library_operators(n):
     l = [n, 3, n]
     operator.delitem(l, 1)
     both = operator.itemgetter(0, 2)(t)
-    return both, operator.attrgetter("real")(n), operator.countOf(l, n), operator.indexOf(l, n)
+    text = operator.methodcaller("replace", "a", "b")("banana")
+    return both, operator.attrgetter("real")(n), operator.countOf(l, n), operator.indexOf(l, n), len(text)
 
 
 @feature(lambda: (np.sort(floats()), 1.5))

@@ -133,7 +133,7 @@ FAMILIES: dict[str, tuple[str, str]] = {
         "islice pairwise permutations product repeat starmap takewhile tee zip_longest",
     ),
     "iterators/chain": ("itertools.chain", "from_iterable"),
-    "operators": ("operator", "itemgetter attrgetter countOf indexOf delitem"),
+    "operators": ("operator", "itemgetter attrgetter methodcaller countOf indexOf delitem"),
     "bisections": ("bisect", "bisect_left bisect_right insort_left insort_right"),
     "primitives": (
         "treadle.parallel",

@@ -24,6 +24,13 @@ def sorted(iterable: Any, /, *, key: Constant = None, reverse: Any = False) -> A
     return items
 
 
+def there(key: Any) -> Any:
+    """The key, which is not None."""
+    if key is None:
+        raise TypeError("'<' not supported between instances of 'NoneType' and another type")
+    return key
+
+
 def of_list_sort(self: Any, *, key: Constant = None, reverse: Any = False) -> None:
     """Bring the items into their order, in place."""
     n = len(self)
@@ -33,7 +40,7 @@ def of_list_sort(self: Any, *, key: Constant = None, reverse: Any = False) -> No
     if key is None:
         keys = old
     else:
-        keys = [key(x) for x in old]
+        keys = [there(key(x)) for x in old]
         if len(self) != n:  # the key's doing
             raise ValueError("list modified during sort")
     order = places(keys, bool(reverse))

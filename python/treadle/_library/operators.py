@@ -33,6 +33,13 @@ def attributes_of(obj: Any, attrs: Any) -> Any:
     return () if len(attrs) == 0 else (getattr(obj, attrs[0]), *attributes_of(obj, attrs[1:]))
 
 
+def methodcaller(name: Constant, /, *args: Any, **kwargs: Any) -> Any:
+    """A function that calls a method of what it is given."""
+    if not is_constant(name):
+        refuse("methodcaller() needs a name that is known when the function compiles")
+    return lambda obj: getattr(obj, name)(*args, **kwargs)
+
+
 def countOf(a: Any, b: Any, /) -> int:  # noqa: N802 - Python's name
     """How many items are equal to b."""
     n = 0
