@@ -78,6 +78,12 @@ static const tr_ty *grafted(graft *g, const tr_ty *from, const tr_ty *mine, uint
     enum { STEP = 1000003 };
     if (!tr_ty_has_lists(from) || tr_ty_is_fixed(from))
         return from;
+    if (mine && (mine->kind == TR_TY_OPT) != (from->kind == TR_TY_OPT)) { /* the value is what has lists */
+        bool mine_may = mine->kind == TR_TY_OPT;
+        const tr_ty *of = grafted(g, mine_may ? from : from->items[1], mine_may ? mine->items[1] : mine,
+                                  path * STEP + 3);
+        return mine_may ? of : tr_ty_optional(types, of);
+    }
     bool alike = mine && mine->kind == from->kind && mine->n == from->n;
     if (from->kind == TR_TY_LIST || from->kind == TR_TY_SET) {
         const tr_ty *to = alike ? mine : cell(g->f, g->place, path);
@@ -277,6 +283,14 @@ static bool is_put(const tr_fn *f, const tr_ins *in, tr_val v) {
 
 static bool is_slice(const tr_ins *i) {
     return i->op == TR_OP_BUILDSLICE || (i->op == TR_OP_OBJ && i->imm.obj->kind == TR_OBJ_SLICE);
+}
+
+/* A part of a display whose bounds are known is one; of others only the running program knows how long it is. */
+static bool has_known_bounds(const tr_fn *f, const tr_ins *slice) {
+    for (uint32_t k = 0; slice->op == TR_OP_BUILDSLICE && k < slice->nargs; k++)
+        if (tr_at(f, slice->args[k])->op != TR_OP_OBJ)
+            return false;
+    return true;
 }
 
 /* Does somebody else use the value besides, so that what is done to it is seen there? */
@@ -501,8 +515,10 @@ static bool is_walked_rows(const tr_fn *f, const tr_ins *call, tr_val v) {
     bool walks =
         o && o->kind == TR_OBJ_FUNC && o->u.contract && o->u.contract->library && !o->u.contract->arrays;
     bool rows = false;
+    while (in->op == TR_OP_GETITEM && is_slice(tr_at(f, in->args[1]))) /* a part of it has them, too */
+        in = tr_at(f, in->args[0]);
     for (uint32_t k = 0; walks && in->op == TR_OP_BUILDLIST && k < in->nargs; k++)
-        rows = rows || tr_at(f, in->args[k])->op == TR_OP_BUILDLIST;
+        rows = rows || is_display(tr_at(f, in->args[k]));
     return rows;
 }
 
@@ -522,7 +538,8 @@ static bool use_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uin
     case TR_OP_IS: return asks_identity(f, in);
     case TR_OP_GETITEM: /* a part of it is as it is */
         return in->args[0] == v && is_slice(tr_at(f, in->args[1])) &&
-               value_changes(w, f, (tr_val)(in - f->ins.d), ITSELF);
+               (!has_known_bounds(f, tr_at(f, in->args[1])) ||
+                value_changes(w, f, (tr_val)(in - f->ins.d), ITSELF));
     case TR_OP_SETITEM: return in->args[0] == v || (is_put(f, in, v) && is_used_elsewhere(f, v));
     case TR_OP_DELITEM:
     case TR_OP_INPLACE: return in->args[0] == v;

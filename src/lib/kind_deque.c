@@ -2,8 +2,9 @@
  * time.
  *
  * What has left at the front stays in the list until that is half of it, and is deleted then; where something
- * is to come to the front and there is no place, as many places as there are items are made. Two numbers in
- * an array that all who have the deque share say where the first item is, and how many there may be. So a
+ * is to come to the front and there is no place, as many places as there are items are made. Three numbers in
+ * an array that all who have the deque share say where the first item is, how many there may be, and how often
+ * items came or went, by which a loop knows that it was changed. So a
  * deque is items of a list to loops, indices and equality, and the list knows nothing of it. Weighed: a list
  * whose block says where its first item is (each use of a list's memory would have to know), a ring (two
  * pieces, which no array is).
@@ -13,7 +14,7 @@
 #include "lib/kinds.h"
 #include "lib/table.h"
 
-enum { HEAD, MOST };                 /* the numbers */
+enum { HEAD, MOST, CHANGES };        /* the numbers */
 enum { PLACES = UINT32_C(1) << 12 }; /* tr_em.list: of what fills places before the first item */
 
 static tr_tv list_of(tr_em *e, tr_tv x) {
@@ -63,14 +64,23 @@ static tr_tv slice_from(tr_em *e, tr_tv begin) {
     return tr_em_make(e, tr_ty_slice(e->types, begin.ty, it[1].ty, it[2].ty), 3, it);
 }
 
+static void note_change(tr_em *e, tr_tv x) {
+    set_number(e, x, CHANGES, plus(e, number(e, x, CHANGES), tr_em_i64(e, 1)));
+}
+
+tr_tv tr_lib_deque_changes(tr_em *e, tr_tv x) {
+    return number(e, x, CHANGES);
+}
+
 /* --- what makes one --- */
 
 static tr_tv of_list(tr_em *e, tr_tv list, tr_tv most) {
-    tr_tv two = tr_em_i64(e, 2), it[2] = {list, tr_em_alloc(e, zero(e).ty, 1, TR_LAYOUT_C, &two)};
+    tr_tv three = tr_em_i64(e, 3), it[2] = {list, tr_em_alloc(e, zero(e).ty, 1, TR_LAYOUT_C, &three)};
     tr_tv x =
         tr_em_make(e, tr_ty_of(e->types, TR_TY_DEQUE, 0, 2, (const tr_ty *[]){it[0].ty, it[1].ty}), 2, it);
     set_number(e, x, HEAD, zero(e));
     set_number(e, x, MOST, most);
+    set_number(e, x, CHANGES, zero(e));
     return x;
 }
 
@@ -171,6 +181,7 @@ static bool add(tr_em *e, tr_tv x, tr_tv item, bool left) {
         if (!tr_lib_list_append(e, &c, &a))
             return false;
     }
+    note_change(e, x);
     if (!length(e, x, &n))
         return false;
     most = number(e, x, MOST);
@@ -193,6 +204,8 @@ bool tr_lib_deque_pop(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (!tr_em_items(e, list, &a))
         return false;
     *out = tr_lib_item_at(e, a, c->aux ? head : minus(e, n, tr_em_i64(e, 1)));
+    tr_fam_takes_item(e, list);
+    note_change(e, x);
     return c->aux ? drop_first(e, x) : drop_last(e, x);
 }
 
@@ -219,6 +232,11 @@ bool tr_lib_deque_extend(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 bool tr_lib_deque_clear(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_bcall of = {.row = TR_B_L_CLEAR, .a = (tr_tv[]){list_of(e, c->a[0])}, .n = 1};
+    tr_tv n;
+    if (!length(e, c->a[0], &n))
+        return false;
+    n = tr_em_select(e, tr_em_cmp(e, TR_CMP_NE, n, zero(e)), tr_em_i64(e, 1), zero(e)); /* one that is empty stays so */
+    set_number(e, c->a[0], CHANGES, plus(e, number(e, c->a[0], CHANGES), n));
     set_number(e, c->a[0], HEAD, zero(e));
     return tr_lib_list_clear(e, &of, out);
 }
@@ -270,6 +288,7 @@ bool tr_lib_get_deque(tr_em *e, tr_tv x, tr_tv i, tr_tv *out) {
     if (!place_of(e, x, i, &at) || !tr_em_items(e, list_of(e, x), &a))
         return false;
     *out = tr_lib_item_at(e, a, at);
+    tr_fam_takes_item(e, list_of(e, x));
     return true;
 }
 
@@ -301,7 +320,7 @@ bool tr_lib_next_in_deque(tr_em *e, tr_tv it, tr_tv i, tr_tv go, tr_tv *out) {
     tr_tv x = tr_em_item(e, it, 0), n, more;
     if (!length(e, x, &n))
         return false;
-    tr_tv same = tr_em_cmp(e, TR_CMP_EQ, n, tr_em_item(e, it, 1));
+    tr_tv same = tr_em_cmp(e, TR_CMP_EQ, number(e, x, CHANGES), tr_em_item(e, it, 1));
     if (go.ty)
         same = tr_fam_or(e, same, tr_fam_not(e, tr_em_strong(e, go)));
     tr_em_check(e, same, TR_EXC_RUNTIME, "deque mutated during iteration", 0, NULL);
@@ -319,5 +338,6 @@ bool tr_lib_at_in_deque(tr_em *e, tr_tv x, tr_tv place, tr_tv *out) {
     tr_em_check(e, tr_em_cmp(e, TR_CMP_LT, place, n), TR_EXC_RUNTIME, "deque mutated during iteration", 0,
                 NULL);
     *out = tr_lib_item_at(e, a, plus(e, place, number(e, x, HEAD)));
+    tr_fam_takes_item(e, list_of(e, x));
     return true;
 }

@@ -371,6 +371,7 @@ bool tr_lib_at_walk(tr_em *e, tr_tv it, tr_tv place, tr_tv *out) {
         return false;
     tr_em_check(e, tr_em_cmp(e, TR_CMP_LT, place, tr_em_dim(e, a, 0)), TR_EXC_RUNTIME, changed_text(x), 0,
                 NULL);
+    tr_fam_takes_item(e, tr_table_set(e, x));
     bool values = x.ty->kind == TR_TY_DICTVIEW && x.ty->sub == TR_VIEW_VALUES;
     if (x.ty->kind != TR_TY_DICTVIEW || x.ty->sub != TR_VIEW_ITEMS)
         return values ? tr_table_value_at(e, x, place, out) : tr_table_key_at(e, x, place, out);

@@ -60,6 +60,8 @@ def of_deque_rotate(self: Any, n: Constant = 1) -> None:
     if len(self) == 0:
         return
     k = n % len(self)
+    if k == 0 and len(self) > 1:
+        self.append(self.pop())  # as it was; but for a loop over it that is a change, as CPython's
     if 2 * k <= len(self):
         for _ in range(k):
             self.appendleft(self.pop())
