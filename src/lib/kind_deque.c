@@ -240,14 +240,13 @@ bool tr_lib_deque_clear(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return tr_lib_list_clear(e, &of, out);
 }
 
-/* Its items, as a list. */
-static bool items_of(tr_em *e, tr_tv x, tr_tv *out) {
+bool tr_lib_deque_items(tr_em *e, tr_tv x, tr_tv *out) {
     return tr_lib_get_list(e, list_of(e, x), slice_from(e, number(e, x, TR_DEQUE_HEAD)), out);
 }
 
 bool tr_lib_deque_copy(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv list;
-    if (!items_of(e, c->a[0], &list))
+    if (!tr_lib_deque_items(e, c->a[0], &list))
         return false;
     *out = of_list(e, list, number(e, c->a[0], TR_DEQUE_MOST));
     return true;
@@ -301,6 +300,48 @@ bool tr_lib_set_deque(tr_em *e, tr_tv x, tr_tv i, tr_tv v, bool itself) {
     return true;
 }
 
+bool tr_lib_del_deque(tr_em *e, tr_tv x, tr_tv i) {
+    tr_tv at;
+    if (!place_of(e, x, i, &at) || !tr_lib_del_list(e, list_of(e, x), at))
+        return false;
+    note_change(e, x);
+    return true;
+}
+
+/* A deque as bounded as x of what is in a list. */
+static bool bounded_as(tr_em *e, tr_tv x, tr_tv items, tr_tv *out) {
+    tr_tv list;
+    if (!tr_em_new_list(e, TR_TABLE_VALUES, 0, NULL, &list))
+        return false;
+    *out = of_list(e, list, number(e, x, TR_DEQUE_MOST));
+    return extend(e, *out, items, false);
+}
+
+tr_answer tr_lib_binary_deque(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
+    bool dx = x.ty->kind == TR_TY_DEQUE, dy = y.ty->kind == TR_TY_DEQUE;
+    tr_tv a, b, both;
+    if (op == TR_BIN_ADD && dx && dy)
+        return tr_answered(tr_lib_deque_items(e, x, &a) && tr_lib_deque_items(e, y, &b) &&
+                           tr_em_binary(e, TR_BIN_ADD, a, b, &both) && bounded_as(e, x, both, out));
+    if (op == TR_BIN_MUL && dx != dy && tr_lib_is_index(e, dx ? y : x))
+        return tr_answered(tr_lib_deque_items(e, dx ? x : y, &a) && tr_em_binary(e, TR_BIN_MUL, a, dx ? y : x, &both) &&
+                           bounded_as(e, dx ? x : y, both, out));
+    return TR_OPEN;
+}
+
+/* `d += x` is d.extend(x), `d *= n` empties it and adds its items n times; and d. */
+bool tr_lib_inplace_deque(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
+    tr_tv a, many, none;
+    *out = x;
+    if (op == TR_BIN_ADD)
+        return extend(e, x, y, false);
+    if (op == TR_BIN_MUL && tr_lib_is_index(e, y))
+        return tr_lib_deque_items(e, x, &a) && tr_em_binary(e, TR_BIN_MUL, a, y, &many) &&
+               tr_lib_deque_clear(e, &(tr_bcall){.a = &x, .n = 1}, &none) && extend(e, x, many, false);
+    return tr_em_error(e, "unsupported operand type(s) for %s=: '%s' and '%s'", tr_lib_sign(op),
+                       tr_em_tyname(e, x.ty), tr_em_tyname(e, y.ty));
+}
+
 bool tr_lib_contains_deque(tr_em *e, tr_tv x, tr_tv item, tr_tv *out) {
     tr_tv it;
     return tr_em_iter(e, x, &it) && tr_lib_contains_items(e, it, item, out);
@@ -310,7 +351,7 @@ tr_answer tr_lib_compare_deque(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *o
     tr_tv a, b;
     if (x.ty->kind != TR_TY_DEQUE || y.ty->kind != TR_TY_DEQUE)
         return TR_OPEN;
-    return tr_answered(items_of(e, x, &a) && items_of(e, y, &b) && tr_em_compare(e, op, a, b, out));
+    return tr_answered(tr_lib_deque_items(e, x, &a) && tr_lib_deque_items(e, y, &b) && tr_em_compare(e, op, a, b, out));
 }
 
 /* --- iteration: by position, as long as there are as many items --- */

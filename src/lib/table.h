@@ -36,6 +36,9 @@ tr_tv tr_table_found(tr_em *e, tr_tv entry); /* it is one */
 /* KeyError with the key unless cond holds. */
 void tr_table_check_key(tr_em *e, tr_tv cond, tr_tv key);
 /* Whoever asks for items has a number of them that stays (RuntimeError), one walk for each loop. */
+/* The items of a deque, as a list. */
+bool tr_lib_deque_items(tr_em *e, tr_tv x, tr_tv *out);
+bool tr_lib_del_deque(tr_em *e, tr_tv x, tr_tv i);
 /* How often items of a deque came or went: what it is gone through has that of when it began. */
 tr_tv tr_lib_deque_changes(tr_em *e, tr_tv x);
 tr_tv tr_table_walk(tr_em *e, tr_tv x);

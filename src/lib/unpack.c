@@ -153,6 +153,8 @@ bool tr_em_unpack_star(tr_em *e, tr_tv x, uint32_t i, uint32_t before, uint32_t 
     if (x.ty->kind == TR_TY_TUPLE)
         return star_of_tuple(e, x, i, before, after, out) &&
                (i != before || only_read || tr_em_list_of(e, *out, out));
+    if (x.ty->kind == TR_TY_DEQUE && !tr_lib_deque_items(e, x, &x))
+        return false;
     if (!tr_em_iter(e, x, &x))
         return false;
     bool list = x.ty->kind == TR_TY_LIST;
