@@ -511,6 +511,13 @@ static bool library_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v,
  * have no type in common. */
 static bool is_walked_rows(const tr_fn *f, const tr_ins *call, tr_val v) {
     const tr_ins *in = tr_at(f, v);
+    if (in->op == TR_OP_PARAM && in->blk) { /* one of several, `a if c else b` */
+        uint32_t at = tr_param_index(f, v);
+        for (tr_way way = {0}; tr_next_way(f, in->blk, &way);)
+            if (tr_at(f, way.edge->args[at])->op != TR_OP_PARAM && is_walked_rows(f, call, way.edge->args[at]))
+                return true;
+        return false;
+    }
     const tr_obj *o = constant_of(f, call->args[0]);
     bool walks =
         o && o->kind == TR_OBJ_FUNC && o->u.contract && o->u.contract->library && !o->u.contract->arrays;
