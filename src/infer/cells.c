@@ -361,6 +361,8 @@ static bool tuple_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, u
     if (in->op == TR_OP_CALLPY)
         return call_changes(w, f, in, v, place) || (place & NAMES && makes_list(f, in)) ||
                (!library && may_hold_arguments(f, in) && value_changes(w, f, self, anywhere));
+    if (i && in->args[0] == v && is_slice(i)) /* a part has them, too */
+        return value_changes(w, f, self, anywhere);
     bool asks = (in->op == TR_OP_UNPACK || ((i || in->op == TR_OP_ITERGET) && in->args[0] == v)) &&
                 (at < 0 || at == k || k == ANYWHERE);
     return asks &&
