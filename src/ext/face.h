@@ -20,6 +20,6 @@ PyObject *tr_face_new(tr_state *st, const tr_ty *ty);
 int tr_face_set(PyObject *o, PyObject *k, PyObject *v);
 PyObject *tr_face_items(PyObject *o);                                   /* a list of its keys, or pairs */
 PyObject *tr_face_deque(tr_state *st, PyObject *items, int64_t maxlen); /* -1: any number */
-bool tr_face_clear(PyObject *o); /* a dict or a set */
+bool tr_face_clear(PyObject *o);                                        /* a dict or a set */
 
 #endif

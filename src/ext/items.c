@@ -232,8 +232,8 @@ const tr_ty *tr_items_table_of(tr_state *st, PyObject *o, unsigned lists) {
 
 bool tr_items_fit_table(tr_state *st, PyObject *items, const tr_ty *ty) {
     ty = tr_face_plain(ty);
-    const tr_ty *is = ty->kind == TR_TY_DEQUE ? deque_type(st, items, 1)
-                                              : table_type(st, items, ty->kind == TR_TY_DICT, 1);
+    const tr_ty *is =
+        ty->kind == TR_TY_DEQUE ? deque_type(st, items, 1) : table_type(st, items, ty->kind == TR_TY_DICT, 1);
     return is && tr_items_join(st->types, ty, is) == ty;
 }
 

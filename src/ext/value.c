@@ -582,10 +582,11 @@ static bool table_pattern(reading *r, PyObject *o, const step *at, tr_argk *k) {
         return k->fields != NULL;
     const char *of =
         tr_face_is_deque(r->st, o) ? "deque, and its items are to have a type in common\n  help: pass list(x)"
-        : dict ? "dict, and its keys are to be numbers, strings, dates or tuples of these, that have a type in "
-               "common, and its values to have one\n  help: pass list(d.items())"
-             : "set, and its items are to be numbers, strings, dates or tuples of these, that have a type in "
-               "common\n  help: pass list(x)";
+        : dict
+            ? "dict, and its keys are to be numbers, strings, dates or tuples of these, that have a type in "
+              "common, and its values to have one\n  help: pass list(d.items())"
+            : "set, and its items are to be numbers, strings, dates or tuples of these, that have a type in "
+              "common\n  help: pass list(x)";
     write_path(at, path, sizeof path);
     if (r->fn)
         PyErr_Format(PyExc_TypeError, "%s(): argument '%s%s' is a %s", r->fn, r->arg, path, of);

@@ -80,8 +80,8 @@ static const tr_ty *grafted(graft *g, const tr_ty *from, const tr_ty *mine, uint
         return from;
     if (mine && (mine->kind == TR_TY_OPT) != (from->kind == TR_TY_OPT)) { /* the value is what has lists */
         bool mine_may = mine->kind == TR_TY_OPT;
-        const tr_ty *of = grafted(g, mine_may ? from : from->items[1], mine_may ? mine->items[1] : mine,
-                                  path * STEP + 3);
+        const tr_ty *of =
+            grafted(g, mine_may ? from : from->items[1], mine_may ? mine->items[1] : mine, path * STEP + 3);
         return mine_may ? of : tr_ty_optional(types, of);
     }
     bool alike = mine && mine->kind == from->kind && mine->n == from->n;
@@ -516,7 +516,8 @@ static bool is_walked_rows(const tr_fn *f, const tr_ins *call, tr_val v) {
     if (in->op == TR_OP_PARAM && in->blk) { /* one of several, `a if c else b` */
         uint32_t at = tr_param_index(f, v);
         for (tr_way way = {0}; tr_next_way(f, in->blk, &way);)
-            if (tr_at(f, way.edge->args[at])->op != TR_OP_PARAM && is_walked_rows(f, call, way.edge->args[at]))
+            if (tr_at(f, way.edge->args[at])->op != TR_OP_PARAM &&
+                is_walked_rows(f, call, way.edge->args[at]))
                 return true;
         return false;
     }

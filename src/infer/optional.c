@@ -150,14 +150,15 @@ static bool is_key(const tr_ins *in, const tr_tv *a, uint32_t k) {
 static bool is_computed_with(const tr_fn *src, tr_val v) {
     for (tr_val u = 0; u < src->ins.n; u++) {
         const tr_ins *in = tr_at(src, u);
-        const tr_obj *callee = in->nargs && tr_at(src, in->args[0])->op == TR_OP_OBJ
-                                   ? tr_at(src, in->args[0])->imm.obj
-                                   : NULL;
+        const tr_obj *callee =
+            in->nargs && tr_at(src, in->args[0])->op == TR_OP_OBJ ? tr_at(src, in->args[0])->imm.obj : NULL;
         bool closure = in->nargs && tr_at(src, in->args[0])->op == TR_OP_CLOSURE,
-             library = callee && callee->kind == TR_OBJ_FUNC && callee->u.contract && callee->u.contract->library,
+             library =
+                 callee && callee->kind == TR_OBJ_FUNC && callee->u.contract && callee->u.contract->library,
              call = in->op == TR_OP_CALLPY && !closure && (library || !(callee && asks_of_none(callee)));
         for (uint32_t k = 1; in->blk != TR_NOBLK && k < in->nargs; k++)
-            if (in->args[k] == v && (call || (k == 1 && (in->op == TR_OP_GETITEM || in->op == TR_OP_SETITEM))))
+            if (in->args[k] == v &&
+                (call || (k == 1 && (in->op == TR_OP_GETITEM || in->op == TR_OP_SETITEM))))
                 return true;
     }
     return false;

@@ -22,7 +22,8 @@ static bool callee_is_users(const tr_em *e, const tr_ty *callee) {
             k++;
         return k == callee->n;
     }
-    if (callee->kind == TR_TY_METHOD && tr_em_method((tr_em *)(uintptr_t)e, (tr_tv){callee->items[0], TR_NOVAL}, callee->name))
+    if (callee->kind == TR_TY_METHOD &&
+        tr_em_method((tr_em *)(uintptr_t)e, (tr_tv){callee->items[0], TR_NOVAL}, callee->name))
         return true; /* one that is a function of the library */
     return callee->kind == TR_TY_CLOSURE || (callee->kind == TR_TY_LIT && callee->lit->kind == TR_OBJ_FUNC &&
                                              !e->prog->funcs.d[callee->lit->u.func].ufn);

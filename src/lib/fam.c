@@ -291,7 +291,8 @@ static bool one_round(tr_em *e, tr_tv it, tr_tv step, tr_eachfn each, const void
     e->ends = false;
     bool ok = tr_em_iterget(e, it, tr_em_item(e, step, TR_STEP_PLACE), &x), never = e->ends;
     e->ends = before;
-    return ok && (never || each(e, x, user, acc, stop)); /* of nothing: no type is known, and no round comes here */
+    return ok &&
+           (never || each(e, x, user, acc, stop)); /* of nothing: no type is known, and no round comes here */
 }
 
 static bool is_over(tr_em *e, tr_tv step) {

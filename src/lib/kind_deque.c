@@ -3,13 +3,12 @@
  *
  * What has left at the front stays in the list until that is half of it, and is deleted then; where something
  * is to come to the front and there is no place, as many places as there are items are made. Three numbers in
- * an array that all who have the deque share say where the first item is, how many there may be, and how often
- * items came or went, by which a loop knows that it was changed. So a
- * deque is items of a list to loops, indices and equality, and the list knows nothing of it. Weighed: a list
- * whose block says where its first item is (each use of a list's memory would have to know), a ring (two
- * pieces, which no array is).
+ * an array that all who have the deque share say where the first item is, how many there may be, and how
+ * often items came or went, by which a loop knows that it was changed. So a deque is items of a list to
+ * loops, indices and equality, and the list knows nothing of it. Weighed: a list whose block says where its
+ * first item is (each use of a list's memory would have to know), a ring (two pieces, which no array is).
  * Cost: amortised constant at both ends, as list.append; an item that has left is held until the front is
- * deleted. */
+ * deleted; `del` and what turns the deque take as long as it is. */
 #include "lib/families.h"
 #include "lib/kinds.h"
 #include "lib/table.h"
@@ -67,14 +66,11 @@ static void note_change(tr_em *e, tr_tv x) {
     set_number(e, x, TR_DEQUE_CHANGES, plus(e, number(e, x, TR_DEQUE_CHANGES), tr_em_i64(e, 1)));
 }
 
-tr_tv tr_lib_deque_changes(tr_em *e, tr_tv x) {
-    return number(e, x, TR_DEQUE_CHANGES);
-}
-
 /* --- what makes one --- */
 
 static tr_tv of_list(tr_em *e, tr_tv list, tr_tv most) {
-    tr_tv three = tr_em_i64(e, TR_DEQUE_NUMBERS), it[2] = {list, tr_em_alloc(e, zero(e).ty, 1, TR_LAYOUT_C, &three)};
+    tr_tv three = tr_em_i64(e, TR_DEQUE_NUMBERS),
+          it[2] = {list, tr_em_alloc(e, zero(e).ty, 1, TR_LAYOUT_C, &three)};
     tr_tv x =
         tr_em_make(e, tr_ty_of(e->types, TR_TY_DEQUE, 0, 2, (const tr_ty *[]){it[0].ty, it[1].ty}), 2, it);
     set_number(e, x, TR_DEQUE_HEAD, zero(e));
@@ -169,7 +165,8 @@ static bool add(tr_em *e, tr_tv x, tr_tv item, bool left) {
         if (!tr_lib_list_item(e, list, item, &item))
             return false;
         coming c = {x, item};
-        if (!tr_fam_when(e, tr_em_cmp(e, TR_CMP_EQ, number(e, x, TR_DEQUE_HEAD), zero(e)), 0, none, make_places, &c) ||
+        if (!tr_fam_when(e, tr_em_cmp(e, TR_CMP_EQ, number(e, x, TR_DEQUE_HEAD), zero(e)), 0, none,
+                         make_places, &c) ||
             !tr_em_items(e, list, &a))
             return false;
         tr_tv head = minus(e, number(e, x, TR_DEQUE_HEAD), tr_em_i64(e, 1));
@@ -234,7 +231,8 @@ bool tr_lib_deque_clear(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv n;
     if (!length(e, c->a[0], &n))
         return false;
-    n = tr_em_select(e, tr_em_cmp(e, TR_CMP_NE, n, zero(e)), tr_em_i64(e, 1), zero(e)); /* one that is empty stays so */
+    n = tr_em_select(e, tr_em_cmp(e, TR_CMP_NE, n, zero(e)), tr_em_i64(e, 1),
+                     zero(e)); /* one that is empty stays so */
     set_number(e, c->a[0], TR_DEQUE_CHANGES, plus(e, number(e, c->a[0], TR_DEQUE_CHANGES), n));
     set_number(e, c->a[0], TR_DEQUE_HEAD, zero(e));
     return tr_lib_list_clear(e, &of, out);
@@ -324,7 +322,8 @@ tr_answer tr_lib_binary_deque(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *ou
         return tr_answered(tr_lib_deque_items(e, x, &a) && tr_lib_deque_items(e, y, &b) &&
                            tr_em_binary(e, TR_BIN_ADD, a, b, &both) && bounded_as(e, x, both, out));
     if (op == TR_BIN_MUL && dx != dy && tr_lib_is_index(e, dx ? y : x))
-        return tr_answered(tr_lib_deque_items(e, dx ? x : y, &a) && tr_em_binary(e, TR_BIN_MUL, a, dx ? y : x, &both) &&
+        return tr_answered(tr_lib_deque_items(e, dx ? x : y, &a) &&
+                           tr_em_binary(e, TR_BIN_MUL, a, dx ? y : x, &both) &&
                            bounded_as(e, dx ? x : y, both, out));
     return TR_OPEN;
 }
@@ -351,7 +350,8 @@ tr_answer tr_lib_compare_deque(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *o
     tr_tv a, b;
     if (x.ty->kind != TR_TY_DEQUE || y.ty->kind != TR_TY_DEQUE)
         return TR_OPEN;
-    return tr_answered(tr_lib_deque_items(e, x, &a) && tr_lib_deque_items(e, y, &b) && tr_em_compare(e, op, a, b, out));
+    return tr_answered(tr_lib_deque_items(e, x, &a) && tr_lib_deque_items(e, y, &b) &&
+                       tr_em_compare(e, op, a, b, out));
 }
 
 /* --- iteration: by position, as long as there are as many items --- */

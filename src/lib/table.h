@@ -39,8 +39,6 @@ void tr_table_check_key(tr_em *e, tr_tv cond, tr_tv key);
 /* The items of a deque, as a list. */
 bool tr_lib_deque_items(tr_em *e, tr_tv x, tr_tv *out);
 bool tr_lib_del_deque(tr_em *e, tr_tv x, tr_tv i);
-/* How often items of a deque came or went: what it is gone through has that of when it began. */
-tr_tv tr_lib_deque_changes(tr_em *e, tr_tv x);
 tr_tv tr_table_walk(tr_em *e, tr_tv x);
 /* The key and the value of the last entry go; `what`: the KeyError of a table that has none. */
 bool tr_table_pop_last(tr_em *e, tr_tv x, const char *what, tr_tv *key, tr_tv *value);
