@@ -285,7 +285,8 @@ static bool is_slice(const tr_ins *i) {
     return i->op == TR_OP_BUILDSLICE || (i->op == TR_OP_OBJ && i->imm.obj->kind == TR_OBJ_SLICE);
 }
 
-/* A part of a display whose bounds are known is one; of others only the running program knows how long it is. */
+/* A part of a display whose bounds are known is one; of others only the running program knows how long it
+ * is. */
 static bool has_known_bounds(const tr_fn *f, const tr_ins *slice) {
     for (uint32_t k = 0; slice->op == TR_OP_BUILDSLICE && k < slice->nargs; k++)
         if (tr_at(f, slice->args[k])->op != TR_OP_OBJ)
