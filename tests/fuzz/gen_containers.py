@@ -252,7 +252,7 @@ class Maker(Writer):
             forms += [lambda: f"len({self.rng.choice(sized)})"] * 4
         if queues := self.having(env, lambda t: t[0] == "Q"):
             v = self.rng.choice(queues)
-            x = self.expression(env[v][1], env, 1)
+            x = self.expression(env[v][1], env, 0)
             forms += [lambda v=v, x=x: f"{v}.{self.one('count', 'index')}({x})"]
         if lists:
             v = self.rng.choice(lists)
