@@ -114,7 +114,13 @@ def rows() -> tuple[dict[str, list[tuple[str, str]]], list[tuple[str, str]], lis
             methods.append((m[1], m[2]))
         elif m := re.match(r'A\(\w+,\s*"array",\s*"(\w+)"', line):
             attributes.append(m[1])
-    for name, (cls, family, function) in in_library("METHODS").items():  # type: ignore[attr-defined]
+    rows = [
+        (name, cls, *where)
+        for name, of in in_library("METHODS").items()  # type: ignore[attr-defined]
+        for cls, where in of.items()
+        if cls in ("array", "Generator")
+    ]
+    for name, cls, family, function in rows:
         tree = ast.parse((LIBRARY / f"{family}.py").read_text())
         args = next(d.args for d in tree.body if isinstance(d, ast.FunctionDef) and d.name == function)
         del args.args[0]  # the object

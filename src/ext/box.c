@@ -441,18 +441,23 @@ static PyObject *deque_of(const tr_boxer *b, const tr_ty *ty, const tr_slot **at
     const int64_t *state = x[2].p; /* the array's data: behind the list, and the array's owner */
     const tr_ty *item = ty->items[0]->items[0];
     *at += tr_ty_nparts(ty);
-    assert(state[0] >= 0 && state[0] <= l.len && "the first item is in the list");
-    l.items = (char *)l.items + state[0] * (int64_t)tr_ty_lies(item, NULL, NULL);
-    l.len -= state[0];
-    l.cap -= state[0];
+    assert(state[TR_DEQUE_HEAD] >= 0 && state[TR_DEQUE_HEAD] <= l.len && "the first item is in the list");
+    l.items = (char *)l.items + state[TR_DEQUE_HEAD] * (int64_t)tr_ty_lies(item, NULL, NULL);
+    l.len -= state[TR_DEQUE_HEAD];
+    l.cap -= state[TR_DEQUE_HEAD];
     PyObject *items = list_of(b, item, &l);
-    PyObject *r = items ? tr_face_deque(b->st, items, state[1]) : NULL;
+    PyObject *r = items ? tr_face_deque(b->st, items, state[TR_DEQUE_MOST]) : NULL;
     Py_XDECREF(items);
     return r;
 }
 
 /* One that is in a result twice is one there, too. */
 static PyObject *box_deque(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    PyObject *passed = tr_held_find(b->held, (*at)[0].p);
+    if (passed) {
+        *at += tr_ty_nparts(ty);
+        return Py_NewRef(passed);
+    }
     if (!b->lists)
         return with_lists(b, ty, at, box_deque);
     PyObject *key = PyLong_FromVoidPtr((*at)[0].p), *r = NULL;

@@ -1,4 +1,4 @@
-/* Classes of dicts and sets of Python's, told by what they are, made and filled.
+/* Classes of dicts and sets of Python's, and deque, told by what they are, made and filled.
  *
  * An OrderedDict has an order of its own beside the dict's, so it is asked, and changed, by its own methods;
  * the others are dicts to the C API. */
@@ -42,7 +42,18 @@ bool tr_face_init(tr_state *st) {
 bool tr_face_is_table(const tr_state *st, PyObject *o) {
     PyTypeObject *t = Py_TYPE(o);
     return t == &PyDict_Type || t == &PySet_Type || t == &PyFrozenSet_Type || t == st->counter_class ||
-           t == st->ordered_class || t == st->default_class;
+           t == st->ordered_class || t == st->default_class || t == st->deque_class;
+}
+
+bool tr_face_is_deque(const tr_state *st, PyObject *o) {
+    return Py_TYPE(o) == st->deque_class;
+}
+
+int64_t tr_face_maxlen(PyObject *o) {
+    PyObject *n = PyObject_GetAttrString(o, "maxlen");
+    int64_t r = !n || n == Py_None ? -1 : PyLong_AsSsize_t(n);
+    Py_XDECREF(n);
+    return r;
 }
 
 bool tr_face_is_dict(PyObject *o) {

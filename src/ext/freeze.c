@@ -1372,10 +1372,14 @@ static bool freeze_method(tr_frozen *z, PyObject *name) {
     for (uint32_t i = 0; i < z->prog->methods.n; i++)
         if (strcmp(z->prog->methods.d[i].name, s) == 0)
             return true;
-    const tr_obj *fn = freeze_value(z, PyTuple_GET_ITEM(m, 1));
-    if (fn)
-        tr_vec_push(arena(z), &z->prog->methods, ((tr_method){text_of(z, PyTuple_GET_ITEM(m, 0)), s, fn}));
-    return fn != NULL;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(m); i++) { /* classes may have methods of one name */
+        PyObject *of = PyTuple_GET_ITEM(m, i);
+        const tr_obj *fn = freeze_value(z, PyTuple_GET_ITEM(of, 1));
+        if (!fn)
+            return false;
+        tr_vec_push(arena(z), &z->prog->methods, ((tr_method){text_of(z, PyTuple_GET_ITEM(of, 0)), s, fn}));
+    }
+    return true;
 }
 
 static bool freeze_consts(tr_frozen *z, uint32_t func, PyObject *consts, tr_code *out) {

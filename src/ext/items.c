@@ -96,6 +96,10 @@ const tr_ty *tr_items_join(tr_tytab *t, const tr_ty *a, const tr_ty *b) {
         const tr_ty *k = join_sets(t, a->items[0], b->items[0]), *v = join_lists(t, a->items[1], b->items[1]);
         return k && v ? tr_ty_dict_of(t, k, v) : NULL;
     }
+    if (a->kind == TR_TY_DEQUE && b->kind == TR_TY_DEQUE) {
+        const tr_ty *of = join_lists(t, a->items[0], b->items[0]);
+        return of ? tr_ty_of(t, TR_TY_DEQUE, 0, 2, (const tr_ty *[]){of, a->items[1]}) : NULL;
+    }
     if ((a->kind == TR_TY_FACED || a->kind == TR_TY_FROZEN) && b->kind == a->kind && b->sub == a->sub &&
         a->n == 1) {
         const tr_ty *of = tr_items_join(t, a->items[0], b->items[0]);
@@ -203,10 +207,24 @@ static const tr_ty *table_type(tr_state *st, PyObject *items, bool dict, unsigne
     return n && !value ? NULL : tr_ty_dict_of(st->types, set, tr_ty_list_of(st->types, value));
 }
 
+/* The type of a deque with such items: its numbers lie in an array (lib/kind_deque.c). */
+static const tr_ty *deque_type(tr_state *st, PyObject *items, unsigned lists) {
+    Py_ssize_t i;
+    const tr_ty *item = in_common(st, items, WHOLE, lists, &i), *it[2];
+    if (!item && PyList_GET_SIZE(items))
+        return NULL;
+    it[0] = tr_ty_list_of(st->types, item);
+    it[1] = tr_ty_array(st->types, tr_ty_scalar(st->types, TR_TY_I64), 1, TR_LAYOUT_C, false);
+    return tr_ty_of(st->types, TR_TY_DEQUE, 0, 2, it);
+}
+
 const tr_ty *tr_items_table_of(tr_state *st, PyObject *o, unsigned lists) {
     PyObject *items = tr_face_items(o);
-    const tr_ty *r = items ? table_type(st, items, tr_face_is_dict(o), lists) : NULL;
-    r = r ? tr_face_type(st, o, r) : NULL;
+    bool deque = tr_face_is_deque(st, o);
+    const tr_ty *r = !items  ? NULL
+                     : deque ? deque_type(st, items, lists)
+                             : table_type(st, items, tr_face_is_dict(o), lists);
+    r = r && !deque ? tr_face_type(st, o, r) : r;
     Py_XDECREF(items);
     PyErr_Clear();
     return r;
@@ -214,7 +232,8 @@ const tr_ty *tr_items_table_of(tr_state *st, PyObject *o, unsigned lists) {
 
 bool tr_items_fit_table(tr_state *st, PyObject *items, const tr_ty *ty) {
     ty = tr_face_plain(ty);
-    const tr_ty *is = table_type(st, items, ty->kind == TR_TY_DICT, 1);
+    const tr_ty *is =
+        ty->kind == TR_TY_DEQUE ? deque_type(st, items, 1) : table_type(st, items, ty->kind == TR_TY_DICT, 1);
     return is && tr_items_join(st->types, ty, is) == ty;
 }
 
@@ -447,6 +466,7 @@ bool tr_items_same(const tr_held *h, PyObject *o, const tr_ty *ty, const tr_slot
     case TR_TY_SET:
     case TR_TY_FACED:
     case TR_TY_FROZEN:
+    case TR_TY_DEQUE:
     case TR_TY_DICT: return tr_held_find(h, x[0].p) == o;
     default: return tr_ty_is_scalar(ty) && tr_lists_is(h->st, o, ty, x);
     }

@@ -404,6 +404,28 @@ static bool copy_table(tr_heldlist *x, const tr_unboxer *u) {
     return tr_items_enter(u, x->kept, ty, x->m, x->values);
 }
 
+/* A list of a deque's items, and its numbers. */
+static bool copy_deque(tr_heldlist *x, const tr_unboxer *u) {
+    const tr_ty *item = tr_ty_list_item(u->st->types, x->table->items[0], false);
+    PyObject *t = PyList_AsTuple(x->kept);
+    const tr_shape *shape = t ? tr_lists_shape(item) : NULL;
+    int64_t maxlen = tr_face_maxlen(x->o), *numbers;
+    tr_frame *f = u->held->frame;
+    bool ok = false;
+    x->m = shape ? tr_rt_list_new(f, PyTuple_GET_SIZE(t), shape) : NULL;
+    x->values = x->m ? tr_rt_alloc(f, TR_DEQUE_NUMBERS * sizeof *numbers) : NULL;
+    if (x->values && !PyErr_Occurred()) {
+        numbers = tr_mem_data(x->values);
+        memset(numbers, 0, TR_DEQUE_NUMBERS * sizeof *numbers);
+        numbers[TR_DEQUE_MOST] = maxlen;
+        ok = !item || tr_items_fill(u, t, item, shape, ((tr_list *)tr_mem_data(x->m))->items);
+    } else if (!PyErr_Occurred()) {
+        PyErr_NoMemory();
+    }
+    Py_XDECREF(t);
+    return ok;
+}
+
 int tr_held_take_table(tr_held *h, PyObject *o, const tr_ty *ty, char writes, const char *fn, const char *arg,
                        tr_slot *blocks) {
     bool typed = tr_typed_is(h->st, o);
@@ -429,7 +451,8 @@ int tr_held_take_table(tr_held *h, PyObject *o, const tr_ty *ty, char writes, co
         if (!(x.kept = tr_face_items(o)))
             return -1;
         bool fit = tr_items_fit_table(h->st, x.kept, ty);
-        if (!fit || !copy_table(&x, &u) || !add(h, x)) {
+        bool (*copy)(tr_heldlist *, const tr_unboxer *) = ty->kind == TR_TY_DEQUE ? copy_deque : copy_table;
+        if (!fit || !copy(&x, &u) || !add(h, x)) {
             Py_DECREF(x.kept);
             return fit ? -1 : 0;
         }
@@ -437,6 +460,10 @@ int tr_held_take_table(tr_held *h, PyObject *o, const tr_ty *ty, char writes, co
     blocks[0].p = x.m;
     if (x.values)
         blocks[1].p = x.values;
+    if (ty->kind == TR_TY_DEQUE) { /* that is who owns the array of its numbers */
+        blocks[2].p = tr_mem_data(x.values);
+        blocks[3].i = TR_DEQUE_NUMBERS;
+    }
     return 1;
 }
 
@@ -733,6 +760,33 @@ static bool reflect_table(tr_held *h, const tr_boxer *b, const tr_heldlist *x) {
     return ok;
 }
 
+/* A deque becomes what its list is from the first item on; one that is that already is left alone. */
+static bool reflect_deque(tr_held *h, const tr_boxer *b, const tr_heldlist *x) {
+    const tr_list *l = tr_mem_data(x->m);
+    const int64_t *numbers = tr_mem_data(x->values);
+    const tr_ty *item = tr_ty_list_item(h->st->types, x->table->items[0], false);
+    entries k = {.was = x->kept};
+    if (!item)
+        return true;
+    PyObject *now = PyList_New(0), *r = NULL;
+    bool ok = back_init(&k.keys, h, b, item, l) && now;
+    for (int64_t e = numbers[TR_DEQUE_HEAD]; ok && e < l->len; e++) {
+        PyObject *o = entry_of(&k, e);
+        ok = o && PyList_Append(now, o) == 0;
+        Py_XDECREF(o);
+    }
+    if (ok && (k.differs || k.at < PyList_GET_SIZE(x->kept))) {
+        ok = (r = PyObject_CallMethod(x->o, "clear", NULL)) != NULL;
+        Py_XDECREF(r);
+        ok = ok && (r = PyObject_CallMethod(x->o, "extend", "O", now)) != NULL;
+        if (ok)
+            Py_DECREF(r);
+    }
+    tr_items_fini(&k.keys.items);
+    Py_XDECREF(now);
+    return ok;
+}
+
 static bool comes_back(const tr_heldlist *x) {
     return is_changed(x->writes) && !x->typed && !(x->table && x->table->kind == TR_TY_FROZEN);
 }
@@ -763,7 +817,11 @@ bool tr_held_reflect(tr_held *h, tr_boxer *b) {
             continue;
         tr_py_section s;
         tr_py_section_begin(&s, h->d[i].o);
-        ok = (h->d[i].table ? reflect_table : reflect_one)(h, b, &h->d[i]) && ok;
+        const tr_ty *table = h->d[i].table;
+        ok = (!table                       ? reflect_one
+              : table->kind == TR_TY_DEQUE ? reflect_deque
+                                           : reflect_table)(h, b, &h->d[i]) &&
+             ok;
         tr_py_section_end(&s);
     }
     if (ok && raised)

@@ -457,8 +457,6 @@ static void describe(tr_state *st, PyObject *o, char *what, size_t n, const char
         *hint = "pass float(x)";
     else if (PyArray_IsScalar(o, Datetime) || PyArray_IsScalar(o, Timedelta))
         *hint = "its unit is a multiple like [25s]: convert it, as with .astype('timedelta64[s]')";
-    else if (Py_TYPE(o) == st->deque_class)
-        *hint = "pass list(x), and make a deque of it in the function";
     else if (PyDict_Check(o) || PyAnySet_Check(o))
         *hint = "pass a dict or a set of that very class: dict(x), set(x)";
     else if (PyModule_Check(o))
@@ -583,10 +581,12 @@ static bool table_pattern(reading *r, PyObject *o, const step *at, tr_argk *k) {
     if (k->fields || r->silent)
         return k->fields != NULL;
     const char *of =
-        dict ? "dict, and its keys are to be numbers, strings, dates or tuples of these, that have a type in "
-               "common, and its values to have one\n  help: pass list(d.items())"
-             : "set, and its items are to be numbers, strings, dates or tuples of these, that have a type in "
-               "common\n  help: pass list(x)";
+        tr_face_is_deque(r->st, o) ? "deque, and its items are to have a type in common\n  help: pass list(x)"
+        : dict
+            ? "dict, and its keys are to be numbers, strings, dates or tuples of these, that have a type in "
+              "common, and its values to have one\n  help: pass list(d.items())"
+            : "set, and its items are to be numbers, strings, dates or tuples of these, that have a type in "
+              "common\n  help: pass list(x)";
     write_path(at, path, sizeof path);
     if (r->fn)
         PyErr_Format(PyExc_TypeError, "%s(): argument '%s%s' is a %s", r->fn, r->arg, path, of);

@@ -78,6 +78,12 @@ static const tr_ty *grafted(graft *g, const tr_ty *from, const tr_ty *mine, uint
     enum { STEP = 1000003 };
     if (!tr_ty_has_lists(from) || tr_ty_is_fixed(from))
         return from;
+    if (mine && (mine->kind == TR_TY_OPT) != (from->kind == TR_TY_OPT)) { /* the value is what has lists */
+        bool mine_may = mine->kind == TR_TY_OPT;
+        const tr_ty *of =
+            grafted(g, mine_may ? from : from->items[1], mine_may ? mine->items[1] : mine, path * STEP + 3);
+        return mine_may ? of : tr_ty_optional(types, of);
+    }
     bool alike = mine && mine->kind == from->kind && mine->n == from->n;
     if (from->kind == TR_TY_LIST || from->kind == TR_TY_SET) {
         const tr_ty *to = alike ? mine : cell(g->f, g->place, path);
@@ -280,6 +286,15 @@ static bool is_slice(const tr_ins *i) {
     return i->op == TR_OP_BUILDSLICE || (i->op == TR_OP_OBJ && i->imm.obj->kind == TR_OBJ_SLICE);
 }
 
+/* A part of a display whose bounds are known is one; of others only the running program knows how long it
+ * is. */
+static bool has_known_bounds(const tr_fn *f, const tr_ins *slice) {
+    for (uint32_t k = 0; slice->op == TR_OP_BUILDSLICE && k < slice->nargs; k++)
+        if (tr_at(f, slice->args[k])->op != TR_OP_OBJ)
+            return false;
+    return true;
+}
+
 /* Does somebody else use the value besides, so that what is done to it is seen there? */
 static bool is_used_elsewhere(const tr_fn *f, tr_val v) {
     uint32_t n = 0;
@@ -350,6 +365,8 @@ static bool tuple_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, u
     if (in->op == TR_OP_CALLPY)
         return call_changes(w, f, in, v, place) || (place & NAMES && makes_list(f, in)) ||
                (!library && may_hold_arguments(f, in) && value_changes(w, f, self, anywhere));
+    if (i && in->args[0] == v && is_slice(i)) /* a part has them, too */
+        return value_changes(w, f, self, anywhere);
     bool asks = (in->op == TR_OP_UNPACK || ((i || in->op == TR_OP_ITERGET) && in->args[0] == v)) &&
                 (at < 0 || at == k || k == ANYWHERE);
     return asks &&
@@ -502,12 +519,22 @@ static bool library_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v,
  * have no type in common. */
 static bool is_walked_rows(const tr_fn *f, const tr_ins *call, tr_val v) {
     const tr_ins *in = tr_at(f, v);
+    if (in->op == TR_OP_PARAM && in->blk) { /* one of several, `a if c else b` */
+        uint32_t at = tr_param_index(f, v);
+        for (tr_way way = {0}; tr_next_way(f, in->blk, &way);)
+            if (tr_at(f, way.edge->args[at])->op != TR_OP_PARAM &&
+                is_walked_rows(f, call, way.edge->args[at]))
+                return true;
+        return false;
+    }
     const tr_obj *o = constant_of(f, call->args[0]);
     bool walks =
         o && o->kind == TR_OBJ_FUNC && o->u.contract && o->u.contract->library && !o->u.contract->arrays;
     bool rows = false;
+    while (in->op == TR_OP_GETITEM && is_slice(tr_at(f, in->args[1]))) /* a part of it has them, too */
+        in = tr_at(f, in->args[0]);
     for (uint32_t k = 0; walks && in->op == TR_OP_BUILDLIST && k < in->nargs; k++)
-        rows = rows || tr_at(f, in->args[k])->op == TR_OP_BUILDLIST;
+        rows = rows || is_display(tr_at(f, in->args[k]));
     return rows;
 }
 
@@ -533,7 +560,8 @@ static bool use_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uin
     case TR_OP_IS: return asks_identity(f, in);
     case TR_OP_GETITEM: /* a part of it is as it is */
         return in->args[0] == v && is_slice(tr_at(f, in->args[1])) &&
-               value_changes(w, f, (tr_val)(in - f->ins.d), ITSELF);
+               (!has_known_bounds(f, tr_at(f, in->args[1])) ||
+                value_changes(w, f, (tr_val)(in - f->ins.d), ITSELF));
     case TR_OP_SETITEM: return in->args[0] == v || (is_put(f, in, v) && is_used_elsewhere(f, v));
     case TR_OP_DELITEM:
     case TR_OP_INPLACE: return in->args[0] == v;

@@ -148,11 +148,31 @@ static bool is_key(const tr_ins *in, const tr_tv *a, uint32_t k) {
     }
 }
 
+/* Is a display that is only read handed to what computes with its items, as np.array, sum and indices do? */
+static bool is_computed_with(const tr_fn *src, tr_val v) {
+    for (tr_val u = 0; u < src->ins.n; u++) {
+        const tr_ins *in = tr_at(src, u);
+        const tr_obj *callee =
+            in->nargs && tr_at(src, in->args[0])->op == TR_OP_OBJ ? tr_at(src, in->args[0])->imm.obj : NULL;
+        bool closure = in->nargs && tr_at(src, in->args[0])->op == TR_OP_CLOSURE,
+             library =
+                 callee && callee->kind == TR_OBJ_FUNC && callee->u.contract && callee->u.contract->library,
+             call = in->op == TR_OP_CALLPY && !closure && (library || !(callee && asks_of_none(callee)));
+        for (uint32_t k = 1; in->blk != TR_NOBLK && k < in->nargs; k++)
+            if (in->args[k] == v &&
+                (call || (k == 1 && (in->op == TR_OP_GETITEM || in->op == TR_OP_SETITEM))))
+                return true;
+    }
+    return false;
+}
+
 /* Is it a list's item, which may be None where the operation is given it? */
 static bool is_item(tr_em *e, const tr_fn *src, const tr_ins *in, const tr_tv *a, uint32_t k) {
     const tr_ty *t = a[0].ty;
     switch ((tr_op)in->op) {
-    case TR_OP_BUILDLIST: return tr_infer_makes_list(e->infer, src, (tr_val)(in - src->ins.d));
+    case TR_OP_BUILDLIST:
+        return tr_infer_makes_list(e->infer, src, (tr_val)(in - src->ins.d)) ||
+               !is_computed_with(src, (tr_val)(in - src->ins.d));
     case TR_OP_IN: return k == 0 && tr_ty_is(a[1].ty, TR_TY_LIST);
     case TR_OP_SETITEM:
         return k == 2 && (tr_ty_is(t, TR_TY_DICT) ||

@@ -22,6 +22,9 @@ static bool callee_is_users(const tr_em *e, const tr_ty *callee) {
             k++;
         return k == callee->n;
     }
+    if (callee->kind == TR_TY_METHOD &&
+        tr_em_method((tr_em *)(uintptr_t)e, (tr_tv){callee->items[0], TR_NOVAL}, callee->name))
+        return true; /* one that is a function of the library */
     return callee->kind == TR_TY_CLOSURE || (callee->kind == TR_TY_LIT && callee->lit->kind == TR_OBJ_FUNC &&
                                              !e->prog->funcs.d[callee->lit->u.func].ufn);
 }
@@ -578,7 +581,8 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
 static bool ins_may_end_block(const tr_em *e, const tr_ins *in, const tr_tv *a) {
     if (in->op == TR_OP_CALLPY)
         return callee_is_users(e, a[0].ty) || tr_em_takes_item(a[0].ty);
-    return in->op == TR_OP_CHECKDEF || in->op == TR_OP_ITERGET || in->op == TR_OP_GETITEM;
+    return in->op == TR_OP_CHECKDEF || in->op == TR_OP_ITERGET || in->op == TR_OP_GETITEM ||
+           in->op == TR_OP_UNPACK || in->op == TR_OP_UNPACKEX;
 }
 
 bool tr_infer_step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *given, tr_tv *out) {

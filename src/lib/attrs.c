@@ -140,7 +140,8 @@ bool tr_em_changes(const char *name) {
 
 bool tr_em_takes_item(const tr_ty *callee) {
     return callee->kind == TR_TY_METHOD &&
-           (strcmp(callee->name, "pop") == 0 || strcmp(callee->name, "popitem") == 0);
+           (strcmp(callee->name, "pop") == 0 || strcmp(callee->name, "popitem") == 0 ||
+            strcmp(callee->name, "popleft") == 0);
 }
 
 bool tr_em_puts_in_list(const char *name) {

@@ -140,6 +140,13 @@ tr_tv tr_lib_undef(tr_em *e, const tr_ty *t) {
     return mk(t, e->dry ? TR_NOVAL : tr_const_undef(e->b.fn, t));
 }
 
+bool tr_lib_never(tr_em *e, tr_exc exc, const char *text, tr_tv *out) {
+    tr_em_check(e, tr_em_strong(e, tr_em_bool(e, false)), exc, text, 0, NULL);
+    e->ends = true;
+    *out = tr_lib_undef(e, tr_ty_scalar(e->types, TR_TY_BOOL));
+    return true;
+}
+
 tr_tv tr_em_none(tr_em *e) {
     return tr_lib_undef(e, tr_ty_none(e->types));
 }

@@ -286,8 +286,35 @@ static tr_val *values_of(tr_em *e, uint32_t n, const tr_tv *x) {
 static bool one_round(tr_em *e, tr_tv it, tr_tv step, tr_eachfn each, const void *user, tr_tv *acc,
                       tr_tv *stop) {
     tr_tv x;
+    bool before = e->ends;
     *stop = (tr_tv){NULL, TR_NOVAL};
-    return tr_em_iterget(e, it, tr_em_item(e, step, TR_STEP_PLACE), &x) && each(e, x, user, acc, stop);
+    e->ends = false;
+    bool ok = tr_em_iterget(e, it, tr_em_item(e, step, TR_STEP_PLACE), &x), never = e->ends;
+    e->ends = before;
+    return ok &&
+           (never || each(e, x, user, acc, stop)); /* of nothing: no type is known, and no round comes here */
+}
+
+static bool is_over(tr_em *e, tr_tv step) {
+    int64_t more;
+    return tr_tv_lit_int(tr_em_item(e, step, TR_STEP_MORE), &more) && !more;
+}
+
+bool tr_fam_never_gives(tr_em *e, tr_tv it) {
+    tr_em probe = *e;
+    bool waits = false;
+    tr_tv len, step, x;
+    probe.dry = true;
+    probe.ends = false;
+    probe.waits = &waits;
+    it.v = TR_NOVAL;
+    if (tr_fam_gives_nothing(it.ty))
+        return true;
+    if (it.ty->kind == TR_TY_GENEXPR || !tr_lib_serial_len(&probe, it, &len) ||
+        !tr_em_next(&probe, it, len, tr_em_i64(&probe, 0), &step))
+        return false;
+    return is_over(&probe, step) ||
+           (tr_em_iterget(&probe, it, tr_em_item(&probe, step, TR_STEP_PLACE), &x) && probe.ends);
 }
 
 /* To ask for an item changes nothing. */
@@ -321,14 +348,15 @@ bool tr_em_each(tr_em *e, tr_tv it, uint32_t n, tr_tv *acc, tr_eachfn each, cons
     if (tr_fam_gives_nothing(it.ty))
         return true;
     tr_tv *c = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u), *end = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u), len,
-          step, stop;
+          step, stop = {NULL, TR_NOVAL};
     c[0] = tr_em_i64(e, 0);
     for (uint32_t k = 0; k < n; k++)
         c[k + 1] = acc[k];
     if (!tr_lib_serial_len(e, it, &len))
         return false;
     if (e->dry)
-        return tr_em_next(e, it, len, c[0], &step) && one_round(e, it, step, each, user, acc, &stop);
+        return tr_em_next(e, it, len, c[0], &step) &&
+               (is_over(e, step) || one_round(e, it, step, each, user, acc, &stop));
     tr_val *start = values_of(e, n + 1, c);
     tr_bid head = loop_block(e, n + 1, c, c), body = tr_blk_new(e->b.fn), done = loop_block(e, n, acc, end);
     tr_br(&e->b, head, n + 1, start);
@@ -338,7 +366,7 @@ bool tr_em_each(tr_em *e, tr_tv it, uint32_t n, tr_tv *acc, tr_eachfn each, cons
     tr_tv more = tr_em_strong(e, tr_em_item(e, step, TR_STEP_MORE));
     tr_cbr(&e->b, more.v, body, 0, NULL, done, n, values_of(e, n, c + 1));
     e->b.blk = body;
-    if (!one_round(e, it, step, each, user, c + 1, &stop))
+    if (!is_over(e, step) && !one_round(e, it, step, each, user, c + 1, &stop))
         return false;
     for (uint32_t k = 0; k < n; k++)
         assert(c[k + 1].ty == end[k].ty && "a round leaves the types of what the loop carries");

@@ -40,6 +40,8 @@ bool tr_fam_flag(tr_em *e, const tr_bcall *c, tr_tv x, const char *what, bool df
 bool tr_lib_numbered_dict(tr_em *e, uint32_t which, uint32_t n, const tr_tv *x, tr_tv *out);
 /* Does its type say that there are no items: (), enumerate([]), zip([], x)? They are of no type then. */
 bool tr_fam_gives_nothing(const tr_ty *it);
+/* It is certain that no item ever comes of it, as far as is known: what it goes over is a list of nothing. */
+bool tr_fam_never_gives(tr_em *e, tr_tv it);
 /* An item of the list is taken: of one into which nothing is put that never returns. */
 void tr_fam_takes_item(tr_em *e, tr_tv list);
 /* An axis, a constant, of `ndim`; negative ones count from the end. */

@@ -5,6 +5,7 @@
 
 #include "lib/fam.h"
 #include "lib/kinds.h"
+#include "lib/table.h"
 
 static const tr_ty *i64_ty(tr_em *e) {
     return tr_ty_scalar(e->types, TR_TY_I64);
@@ -425,6 +426,8 @@ bool tr_em_delitem(tr_em *e, tr_tv a, tr_tv i) {
         a = tr_em_item(e, a, 0);
     if (a.ty->kind == TR_TY_LIST)
         return tr_lib_del_list(e, a, i);
+    if (a.ty->kind == TR_TY_DEQUE)
+        return tr_lib_del_deque(e, a, i);
     if (a.ty->kind == TR_TY_DICT)
         return tr_lib_del_dict(e, a, i);
     if (a.ty->kind == TR_TY_ARRAY) {

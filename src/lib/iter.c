@@ -74,10 +74,9 @@ bool tr_em_iter(tr_em *e, tr_tv x, tr_tv *out) {
         return tr_em_string(e, x, out);
     x = tr_table_plain(e, x);
     if (x.ty->kind == TR_TY_DEQUE) {
-        tr_tv n;
-        bool ok = tr_lib_kind(x.ty)->len(e, x, &n);
-        *out = ok ? walk_of(e, x, n) : x;
-        return ok;
+        tr_tv changes = tr_em_i64(e, TR_DEQUE_CHANGES); /* how often items came or went before */
+        *out = walk_of(e, x, tr_em_load(e, tr_em_item(e, x, 1), &changes));
+        return true;
     }
     bool table = x.ty->kind == TR_TY_SET || x.ty->kind == TR_TY_DICT || x.ty->kind == TR_TY_DICTVIEW;
     *out = table ? tr_table_walk(e, x) : x;

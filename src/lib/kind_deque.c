@@ -2,18 +2,17 @@
  * time.
  *
  * What has left at the front stays in the list until that is half of it, and is deleted then; where something
- * is to come to the front and there is no place, as many places as there are items are made. Two numbers in
- * an array that all who have the deque share say where the first item is, and how many there may be. So a
- * deque is items of a list to loops, indices and equality, and the list knows nothing of it. Weighed: a list
- * whose block says where its first item is (each use of a list's memory would have to know), a ring (two
- * pieces, which no array is).
+ * is to come to the front and there is no place, as many places as there are items are made. Three numbers in
+ * an array that all who have the deque share say where the first item is, how many there may be, and how
+ * often items came or went, by which a loop knows that it was changed. So a deque is items of a list to
+ * loops, indices and equality, and the list knows nothing of it. Weighed: a list whose block says where its
+ * first item is (each use of a list's memory would have to know), a ring (two pieces, which no array is).
  * Cost: amortised constant at both ends, as list.append; an item that has left is held until the front is
- * deleted. */
+ * deleted; `del` and what turns the deque take as long as it is. */
 #include "lib/families.h"
 #include "lib/kinds.h"
 #include "lib/table.h"
 
-enum { HEAD, MOST };                 /* the numbers */
 enum { PLACES = UINT32_C(1) << 12 }; /* tr_em.list: of what fills places before the first item */
 
 static tr_tv list_of(tr_em *e, tr_tv x) {
@@ -49,7 +48,7 @@ static bool all_length(tr_em *e, tr_tv x, tr_tv *n) {
 static bool length(tr_em *e, tr_tv x, tr_tv *n) {
     if (!all_length(e, x, n))
         return false;
-    *n = minus(e, *n, number(e, x, HEAD));
+    *n = minus(e, *n, number(e, x, TR_DEQUE_HEAD));
     return true;
 }
 
@@ -63,14 +62,20 @@ static tr_tv slice_from(tr_em *e, tr_tv begin) {
     return tr_em_make(e, tr_ty_slice(e->types, begin.ty, it[1].ty, it[2].ty), 3, it);
 }
 
+static void note_change(tr_em *e, tr_tv x) {
+    set_number(e, x, TR_DEQUE_CHANGES, plus(e, number(e, x, TR_DEQUE_CHANGES), tr_em_i64(e, 1)));
+}
+
 /* --- what makes one --- */
 
 static tr_tv of_list(tr_em *e, tr_tv list, tr_tv most) {
-    tr_tv two = tr_em_i64(e, 2), it[2] = {list, tr_em_alloc(e, zero(e).ty, 1, TR_LAYOUT_C, &two)};
+    tr_tv three = tr_em_i64(e, TR_DEQUE_NUMBERS),
+          it[2] = {list, tr_em_alloc(e, zero(e).ty, 1, TR_LAYOUT_C, &three)};
     tr_tv x =
         tr_em_make(e, tr_ty_of(e->types, TR_TY_DEQUE, 0, 2, (const tr_ty *[]){it[0].ty, it[1].ty}), 2, it);
-    set_number(e, x, HEAD, zero(e));
-    set_number(e, x, MOST, most);
+    set_number(e, x, TR_DEQUE_HEAD, zero(e));
+    set_number(e, x, TR_DEQUE_MOST, most);
+    set_number(e, x, TR_DEQUE_CHANGES, zero(e));
     return x;
 }
 
@@ -97,7 +102,7 @@ bool tr_lib_py_deque(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 bool tr_lib_deque_maxlen(tr_em *e, const tr_bcall *c, tr_tv *out) {
     const tr_ty *t = tr_ty_optional(e->types, zero(e).ty);
-    tr_tv most = number(e, c->a[0], MOST), it[2] = {tr_em_cmp(e, TR_CMP_GE, most, zero(e)), most};
+    tr_tv most = number(e, c->a[0], TR_DEQUE_MOST), it[2] = {tr_em_cmp(e, TR_CMP_GE, most, zero(e)), most};
     *out = tr_em_make(e, t, 2, it);
     return true;
 }
@@ -107,16 +112,16 @@ bool tr_lib_deque_maxlen(tr_em *e, const tr_bcall *c, tr_tv *out) {
 static bool delete_front(tr_em *e, const void *user, tr_tv *acc) {
     tr_tv x = *(const tr_tv *)user;
     (void)acc;
-    if (!tr_lib_del_list(e, list_of(e, x), slice_to(e, number(e, x, HEAD))))
+    if (!tr_lib_del_list(e, list_of(e, x), slice_to(e, number(e, x, TR_DEQUE_HEAD))))
         return false;
-    set_number(e, x, HEAD, zero(e));
+    set_number(e, x, TR_DEQUE_HEAD, zero(e));
     return true;
 }
 
 /* The first item goes, which is there. */
 static bool drop_first(tr_em *e, tr_tv x) {
-    tr_tv head = plus(e, number(e, x, HEAD), tr_em_i64(e, 1)), n, none[1];
-    set_number(e, x, HEAD, head);
+    tr_tv head = plus(e, number(e, x, TR_DEQUE_HEAD), tr_em_i64(e, 1)), n, none[1];
+    set_number(e, x, TR_DEQUE_HEAD, head);
     if (!all_length(e, x, &n))
         return false;
     tr_tv half = tr_em_cmp(e, TR_CMP_GE, plus(e, head, head), n);
@@ -150,7 +155,7 @@ static bool make_places(tr_em *e, const void *user, tr_tv *acc) {
     if (!tr_em_new_list(e, PLACES, 1, &c->item, &one) || !tr_em_binary(e, TR_BIN_MUL, one, n, &many) ||
         !tr_lib_set_list(e, list, slice_to(e, zero(e)), many, false))
         return false;
-    set_number(e, c->x, HEAD, n);
+    set_number(e, c->x, TR_DEQUE_HEAD, n);
     return true;
 }
 
@@ -160,20 +165,22 @@ static bool add(tr_em *e, tr_tv x, tr_tv item, bool left) {
         if (!tr_lib_list_item(e, list, item, &item))
             return false;
         coming c = {x, item};
-        if (!tr_fam_when(e, tr_em_cmp(e, TR_CMP_EQ, number(e, x, HEAD), zero(e)), 0, none, make_places, &c) ||
+        if (!tr_fam_when(e, tr_em_cmp(e, TR_CMP_EQ, number(e, x, TR_DEQUE_HEAD), zero(e)), 0, none,
+                         make_places, &c) ||
             !tr_em_items(e, list, &a))
             return false;
-        tr_tv head = minus(e, number(e, x, HEAD), tr_em_i64(e, 1));
+        tr_tv head = minus(e, number(e, x, TR_DEQUE_HEAD), tr_em_i64(e, 1));
         tr_lib_put_item(e, a, head, item);
-        set_number(e, x, HEAD, head);
+        set_number(e, x, TR_DEQUE_HEAD, head);
     } else {
         tr_bcall c = {.row = TR_B_L_APPEND, .a = (tr_tv[]){list, item}, .n = 2};
         if (!tr_lib_list_append(e, &c, &a))
             return false;
     }
+    note_change(e, x);
     if (!length(e, x, &n))
         return false;
-    most = number(e, x, MOST);
+    most = number(e, x, TR_DEQUE_MOST);
     tr_tv over = tr_fam_and(e, tr_em_cmp(e, TR_CMP_GE, most, zero(e)), tr_em_cmp(e, TR_CMP_GT, n, most));
     tr_tv of[2] = {x, left ? x : (tr_tv){NULL, TR_NOVAL}};
     return tr_fam_when(e, over, 0, none, drop_one, of);
@@ -186,13 +193,15 @@ bool tr_lib_deque_append(tr_em *e, const tr_bcall *c, tr_tv *out) {
 }
 
 bool tr_lib_deque_pop(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    tr_tv x = c->a[0], list = list_of(e, x), n, a, head = number(e, x, HEAD);
+    tr_tv x = c->a[0], list = list_of(e, x), n, a, head = number(e, x, TR_DEQUE_HEAD);
     if (!all_length(e, x, &n))
         return false;
     tr_em_check(e, tr_em_cmp(e, TR_CMP_LT, head, n), TR_EXC_INDEX, "pop from an empty deque", 0, NULL);
     if (!tr_em_items(e, list, &a))
         return false;
     *out = tr_lib_item_at(e, a, c->aux ? head : minus(e, n, tr_em_i64(e, 1)));
+    tr_fam_takes_item(e, list);
+    note_change(e, x);
     return c->aux ? drop_first(e, x) : drop_last(e, x);
 }
 
@@ -206,7 +215,7 @@ static bool each_append(tr_em *e, tr_tv item, const void *user, tr_tv *acc, tr_t
 static bool extend(tr_em *e, tr_tv x, tr_tv it, bool left) {
     tr_tv none[1], of[2] = {x, left ? x : (tr_tv){NULL, TR_NOVAL}};
     if (it.ty->kind == TR_TY_DEQUE &&
-        !tr_lib_get_list(e, list_of(e, it), slice_from(e, number(e, it, HEAD)), &it))
+        !tr_lib_get_list(e, list_of(e, it), slice_from(e, number(e, it, TR_DEQUE_HEAD)), &it))
         return false;
     return tr_table_gives_nothing(e, it) ||
            (tr_em_iter(e, it, &it) && tr_em_each(e, it, 0, none, each_append, of));
@@ -219,20 +228,25 @@ bool tr_lib_deque_extend(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 bool tr_lib_deque_clear(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_bcall of = {.row = TR_B_L_CLEAR, .a = (tr_tv[]){list_of(e, c->a[0])}, .n = 1};
-    set_number(e, c->a[0], HEAD, zero(e));
+    tr_tv n;
+    if (!length(e, c->a[0], &n))
+        return false;
+    n = tr_em_select(e, tr_em_cmp(e, TR_CMP_NE, n, zero(e)), tr_em_i64(e, 1),
+                     zero(e)); /* one that is empty stays so */
+    set_number(e, c->a[0], TR_DEQUE_CHANGES, plus(e, number(e, c->a[0], TR_DEQUE_CHANGES), n));
+    set_number(e, c->a[0], TR_DEQUE_HEAD, zero(e));
     return tr_lib_list_clear(e, &of, out);
 }
 
-/* Its items, as a list. */
-static bool items_of(tr_em *e, tr_tv x, tr_tv *out) {
-    return tr_lib_get_list(e, list_of(e, x), slice_from(e, number(e, x, HEAD)), out);
+bool tr_lib_deque_items(tr_em *e, tr_tv x, tr_tv *out) {
+    return tr_lib_get_list(e, list_of(e, x), slice_from(e, number(e, x, TR_DEQUE_HEAD)), out);
 }
 
 bool tr_lib_deque_copy(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv list;
-    if (!items_of(e, c->a[0], &list))
+    if (!tr_lib_deque_items(e, c->a[0], &list))
         return false;
-    *out = of_list(e, list, number(e, c->a[0], MOST));
+    *out = of_list(e, list, number(e, c->a[0], TR_DEQUE_MOST));
     return true;
 }
 
@@ -261,7 +275,7 @@ static bool place_of(tr_em *e, tr_tv x, tr_tv i, tr_tv *at) {
     i = tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, i, zero(e)), plus(e, i, n), i);
     tr_tv in = tr_fam_and(e, tr_em_cmp(e, TR_CMP_GE, i, zero(e)), tr_em_cmp(e, TR_CMP_LT, i, n));
     tr_em_check(e, in, TR_EXC_INDEX, "deque index out of range", 0, NULL);
-    *at = plus(e, i, number(e, x, HEAD));
+    *at = plus(e, i, number(e, x, TR_DEQUE_HEAD));
     return true;
 }
 
@@ -270,6 +284,7 @@ bool tr_lib_get_deque(tr_em *e, tr_tv x, tr_tv i, tr_tv *out) {
     if (!place_of(e, x, i, &at) || !tr_em_items(e, list_of(e, x), &a))
         return false;
     *out = tr_lib_item_at(e, a, at);
+    tr_fam_takes_item(e, list_of(e, x));
     return true;
 }
 
@@ -283,6 +298,49 @@ bool tr_lib_set_deque(tr_em *e, tr_tv x, tr_tv i, tr_tv v, bool itself) {
     return true;
 }
 
+bool tr_lib_del_deque(tr_em *e, tr_tv x, tr_tv i) {
+    tr_tv at;
+    if (!place_of(e, x, i, &at) || !tr_lib_del_list(e, list_of(e, x), at))
+        return false;
+    note_change(e, x);
+    return true;
+}
+
+/* A deque as bounded as x of what is in a list. */
+static bool bounded_as(tr_em *e, tr_tv x, tr_tv items, tr_tv *out) {
+    tr_tv list;
+    if (!tr_em_new_list(e, TR_TABLE_VALUES, 0, NULL, &list))
+        return false;
+    *out = of_list(e, list, number(e, x, TR_DEQUE_MOST));
+    return extend(e, *out, items, false);
+}
+
+tr_answer tr_lib_binary_deque(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
+    bool dx = x.ty->kind == TR_TY_DEQUE, dy = y.ty->kind == TR_TY_DEQUE;
+    tr_tv a, b, both;
+    if (op == TR_BIN_ADD && dx && dy)
+        return tr_answered(tr_lib_deque_items(e, x, &a) && tr_lib_deque_items(e, y, &b) &&
+                           tr_em_binary(e, TR_BIN_ADD, a, b, &both) && bounded_as(e, x, both, out));
+    if (op == TR_BIN_MUL && dx != dy && tr_lib_is_index(e, dx ? y : x))
+        return tr_answered(tr_lib_deque_items(e, dx ? x : y, &a) &&
+                           tr_em_binary(e, TR_BIN_MUL, a, dx ? y : x, &both) &&
+                           bounded_as(e, dx ? x : y, both, out));
+    return TR_OPEN;
+}
+
+/* `d += x` is d.extend(x), `d *= n` empties it and adds its items n times; and d. */
+bool tr_lib_inplace_deque(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
+    tr_tv a, many, none;
+    *out = x;
+    if (op == TR_BIN_ADD)
+        return extend(e, x, y, false);
+    if (op == TR_BIN_MUL && tr_lib_is_index(e, y))
+        return tr_lib_deque_items(e, x, &a) && tr_em_binary(e, TR_BIN_MUL, a, y, &many) &&
+               tr_lib_deque_clear(e, &(tr_bcall){.a = &x, .n = 1}, &none) && extend(e, x, many, false);
+    return tr_em_error(e, "unsupported operand type(s) for %s=: '%s' and '%s'", tr_lib_sign(op),
+                       tr_em_tyname(e, x.ty), tr_em_tyname(e, y.ty));
+}
+
 bool tr_lib_contains_deque(tr_em *e, tr_tv x, tr_tv item, tr_tv *out) {
     tr_tv it;
     return tr_em_iter(e, x, &it) && tr_lib_contains_items(e, it, item, out);
@@ -292,7 +350,8 @@ tr_answer tr_lib_compare_deque(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *o
     tr_tv a, b;
     if (x.ty->kind != TR_TY_DEQUE || y.ty->kind != TR_TY_DEQUE)
         return TR_OPEN;
-    return tr_answered(items_of(e, x, &a) && items_of(e, y, &b) && tr_em_compare(e, op, a, b, out));
+    return tr_answered(tr_lib_deque_items(e, x, &a) && tr_lib_deque_items(e, y, &b) &&
+                       tr_em_compare(e, op, a, b, out));
 }
 
 /* --- iteration: by position, as long as there are as many items --- */
@@ -301,7 +360,7 @@ bool tr_lib_next_in_deque(tr_em *e, tr_tv it, tr_tv i, tr_tv go, tr_tv *out) {
     tr_tv x = tr_em_item(e, it, 0), n, more;
     if (!length(e, x, &n))
         return false;
-    tr_tv same = tr_em_cmp(e, TR_CMP_EQ, n, tr_em_item(e, it, 1));
+    tr_tv same = tr_em_cmp(e, TR_CMP_EQ, number(e, x, TR_DEQUE_CHANGES), tr_em_item(e, it, 1));
     if (go.ty)
         same = tr_fam_or(e, same, tr_fam_not(e, tr_em_strong(e, go)));
     tr_em_check(e, same, TR_EXC_RUNTIME, "deque mutated during iteration", 0, NULL);
@@ -318,6 +377,7 @@ bool tr_lib_at_in_deque(tr_em *e, tr_tv x, tr_tv place, tr_tv *out) {
         return false;
     tr_em_check(e, tr_em_cmp(e, TR_CMP_LT, place, n), TR_EXC_RUNTIME, "deque mutated during iteration", 0,
                 NULL);
-    *out = tr_lib_item_at(e, a, plus(e, place, number(e, x, HEAD)));
+    *out = tr_lib_item_at(e, a, plus(e, place, number(e, x, TR_DEQUE_HEAD)));
+    tr_fam_takes_item(e, list_of(e, x));
     return true;
 }

@@ -144,7 +144,7 @@ static bool value_type(tr_em *e, tr_tv gen, const tr_ty **out) {
     tr_tv x, r, closure = tr_em_item(&probe, gen, 0);
     probe.dry = true;
     *out = NULL;
-    if (tr_fam_gives_nothing(tr_em_item(&probe, gen, 1).ty))
+    if (tr_fam_never_gives(&probe, tr_em_item(&probe, gen, 1)))
         return true;
     if (!tr_fam_item_type(&probe, tr_em_item(&probe, gen, 1), &item))
         return false;
@@ -209,7 +209,10 @@ static bool find_kept(tr_em *e, tr_tv gen, const tr_ty *value, tr_tv i, tr_val *
     tr_val none[3] = {no.v, tr_lib_undef(e, value).v, i.v};
     tr_cbr(&e->b, tr_em_strong(e, tr_em_item(e, st, TR_STEP_MORE)).v, body, 0, NULL, done, 3, none);
     e->b.blk = body;
-    if (!tr_em_iterget(e, x, tr_em_item(e, st, TR_STEP_PLACE), &item) || !call_round(e, closure, item, &r))
+    if (!tr_em_iterget(e, x, tr_em_item(e, st, TR_STEP_PLACE), &item))
+        return false;
+    r = tr_em_none(e);
+    if (!tr_fam_never_gives(e, x) && !call_round(e, closure, item, &r))
         return false;
     tr_tv at = tr_em_item(e, st, TR_STEP_COUNT);
     if (r.ty->kind == TR_TY_OPT) {
@@ -271,7 +274,13 @@ bool tr_lib_at_genexpr(tr_em *e, tr_tv gen, tr_tv place, tr_tv *out) {
     *out = place;
     if (!genexpr_is_plain(e, gen.ty->items[0]))
         return true;
-    if (!tr_em_iterget(e, tr_em_item(e, gen, 1), place, &x) || !call_round(e, tr_em_item(e, gen, 0), x, &r))
+    if (!tr_em_iterget(e, tr_em_item(e, gen, 1), place, &x))
+        return false;
+    if (tr_fam_never_gives(e, tr_em_item(e, gen, 1))) { /* whoever asks has been told that there is none */
+        *out = tr_lib_undef(e, tr_fam_ty(e, TR_TY_F64));
+        return true;
+    }
+    if (!call_round(e, tr_em_item(e, gen, 0), x, &r))
         return false;
     *out = tr_em_item(e, r, 0);
     return true;

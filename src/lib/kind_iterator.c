@@ -103,8 +103,15 @@ bool tr_lib_next_map(tr_em *e, tr_tv it, tr_tv i, tr_tv go, tr_tv *out) {
 
 bool tr_lib_at_map(tr_em *e, tr_tv it, tr_tv place, tr_tv *out) {
     tr_tv args;
+    bool before = e->ends;
+    e->ends = false;
     if (!tr_em_iterget(e, tr_em_item(e, it, 1), place, &args))
         return false;
+    if (e->ends) { /* the function is never called, and need not fit */
+        *out = tr_lib_undef(e, tr_fam_ty(e, TR_TY_F64));
+        return true;
+    }
+    e->ends = before;
     tr_tv *x = TR_NEW_N(&e->ctx->arena, tr_tv, args.ty->n + 1u);
     for (uint32_t k = 0; k < args.ty->n; k++)
         x[k] = tr_em_item(e, args, k);

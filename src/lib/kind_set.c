@@ -309,7 +309,44 @@ static bool tell(tr_em *e, tr_tv x, told *t) {
     return true;
 }
 
+/* The first part of a key that may be None: the key with None there, and with the value. */
+static bool split_key(tr_em *e, tr_tv key, tr_tv *is, tr_tv *none, tr_tv *value) {
+    if (key.ty->kind == TR_TY_OPT) {
+        *is = tr_em_item(e, key, 0);
+        *none = tr_em_none(e);
+        *value = tr_em_item(e, key, 1);
+        return true;
+    }
+    for (uint32_t k = 0; key.ty->kind == TR_TY_TUPLE && !key.ty->name && k < key.ty->n; k++) {
+        tr_tv with[2];
+        if (!split_key(e, tr_em_item(e, key, k), is, &with[0], &with[1]))
+            continue;
+        for (unsigned side = 0; side < 2; side++) {
+            tr_tv *it = TR_NEW_N(&e->ctx->arena, tr_tv, key.ty->n);
+            for (uint32_t i = 0; i < key.ty->n; i++)
+                it[i] = i == k ? with[side] : tr_em_item(e, key, i);
+            *(side ? value : none) = tr_em_tuple(e, key.ty->n, it);
+        }
+        return true;
+    }
+    return false;
+}
+
+enum { MOST_SPLIT = 3 }; /* parts that may be None: each doubles the checks */
+
+static void check_split(tr_em *e, tr_tv cond, tr_tv key, unsigned left);
+
 void tr_table_check_key(tr_em *e, tr_tv cond, tr_tv key) {
+    check_split(e, cond, key, MOST_SPLIT);
+}
+
+static void check_split(tr_em *e, tr_tv cond, tr_tv key, unsigned left) {
+    tr_tv is, none, value;
+    if (left && split_key(e, key, &is, &none, &value)) {
+        check_split(e, tr_fam_or(e, cond, is), none, left - 1);
+        check_split(e, tr_fam_or(e, cond, tr_fam_not(e, is)), value, left - 1);
+        return;
+    }
     if (e->dry)
         return;
     told t = {.v = {tr_em_strong(e, cond).v}};
@@ -371,6 +408,7 @@ bool tr_lib_at_walk(tr_em *e, tr_tv it, tr_tv place, tr_tv *out) {
         return false;
     tr_em_check(e, tr_em_cmp(e, TR_CMP_LT, place, tr_em_dim(e, a, 0)), TR_EXC_RUNTIME, changed_text(x), 0,
                 NULL);
+    tr_fam_takes_item(e, tr_table_set(e, x));
     bool values = x.ty->kind == TR_TY_DICTVIEW && x.ty->sub == TR_VIEW_VALUES;
     if (x.ty->kind != TR_TY_DICTVIEW || x.ty->sub != TR_VIEW_ITEMS)
         return values ? tr_table_value_at(e, x, place, out) : tr_table_key_at(e, x, place, out);

@@ -201,7 +201,9 @@ bool tr_lib_get_tuple(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
         return tuple_slice(e, t, i, out);
     if (tr_tv_lit_int(i, &k)) {
         if (k < -(int64_t)t.ty->n || k >= (int64_t)t.ty->n)
-            return tr_em_error(e, "tuple index %lld out of range for %u items", (long long)k, t.ty->n);
+            return tr_lib_never(e, TR_EXC_INDEX,
+                                tr_ty_is_list(t.ty) ? "list index out of range" : "tuple index out of range",
+                                out);
         *out = tr_em_item(e, t, (uint32_t)(k < 0 ? k + t.ty->n : k));
         return true;
     }

@@ -10,6 +10,8 @@ const tr_ty *tr_lib_complex_of(tr_em *e, const tr_ty *f);
 const tr_ty *tr_lib_real_of(tr_em *e, const tr_ty *c);
 tr_tv tr_lib_emit(tr_em *e, tr_op op, const tr_ty *ty, uint32_t n, const tr_val *v);
 tr_tv tr_lib_undef(tr_em *e, const tr_ty *t);
+/* What is certain to raise where it stands: code goes on nowhere behind it. */
+bool tr_lib_never(tr_em *e, tr_exc exc, const char *text, tr_tv *out);
 const tr_site *tr_lib_site(tr_em *e, tr_exc exc, const char *text);
 /* The view that lacks an axis and begins `off` items further on; `lay` is the layout that this leaves. */
 tr_tv tr_lib_at_place(tr_em *e, tr_tv a, uint32_t axis, tr_tv at, tr_layout lay);

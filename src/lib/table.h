@@ -36,6 +36,9 @@ tr_tv tr_table_found(tr_em *e, tr_tv entry); /* it is one */
 /* KeyError with the key unless cond holds. */
 void tr_table_check_key(tr_em *e, tr_tv cond, tr_tv key);
 /* Whoever asks for items has a number of them that stays (RuntimeError), one walk for each loop. */
+/* The items of a deque, as a list. */
+bool tr_lib_deque_items(tr_em *e, tr_tv x, tr_tv *out);
+bool tr_lib_del_deque(tr_em *e, tr_tv x, tr_tv i);
 tr_tv tr_table_walk(tr_em *e, tr_tv x);
 /* The key and the value of the last entry go; `what`: the KeyError of a table that has none. */
 bool tr_table_pop_last(tr_em *e, tr_tv x, const char *what, tr_tv *key, tr_tv *value);

@@ -49,6 +49,9 @@ static bool unpack_next(tr_em *e, tr_tv x, uint32_t i, uint32_t n, tr_tv *out) {
 /* From a set, a dict or a view of one: each target goes to its entry from the first one on. */
 static bool unpack_table(tr_em *e, tr_tv x, uint32_t i, uint32_t n, tr_tv *out) {
     tr_tv none = tr_em_none(e), step, at = tr_em_i64(e, 0), v[2] = {tr_em_i64(e, n), tr_em_item(e, x, 1)};
+    tr_tv of = tr_em_item(e, x, 0);
+    if (of.ty->kind == TR_TY_DEQUE && !tr_lib_kind(of.ty)->len(e, of, &v[1])) /* it has its changes there */
+        return false;
     if (i == 0) {
         tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, v[1], v[0]), TR_EXC_VALUE,
                     "not enough values to unpack (expected {0}, got {1})", 2, v);
@@ -65,6 +68,14 @@ static bool unpack_table(tr_em *e, tr_tv x, uint32_t i, uint32_t n, tr_tv *out) 
 
 bool tr_em_unpack(tr_em *e, tr_tv x, uint32_t i, uint32_t n, tr_tv *out) {
     if (x.ty->kind == TR_TY_TUPLE) {
+        if (x.ty->n != n && tr_ty_is_list(x.ty)) /* what a list is found to have only when it runs */
+            return tr_lib_never(e, TR_EXC_VALUE,
+                                tr_arena_printf(&e->ctx->arena,
+                                                x.ty->n < n
+                                                    ? "not enough values to unpack (expected %u, got %u)"
+                                                    : "too many values to unpack (expected %u)",
+                                                n, x.ty->n),
+                                out);
         if (x.ty->n != n)
             return tr_em_error(e, "cannot unpack %u items into %u", x.ty->n, n);
         *out = tr_em_item(e, x, i);
@@ -86,8 +97,11 @@ bool tr_em_unpack(tr_em *e, tr_tv x, uint32_t i, uint32_t n, tr_tv *out) {
 static bool star_of_tuple(tr_em *e, tr_tv x, uint32_t i, uint32_t before, uint32_t after, tr_tv *out) {
     uint32_t n = x.ty->n, rest = n - before - after;
     if (n < before + after)
-        return tr_em_error(e, "not enough values to unpack (expected at least %u, got %u)", before + after,
-                           n);
+        return tr_lib_never(e, TR_EXC_VALUE,
+                            tr_arena_printf(&e->ctx->arena,
+                                            "not enough values to unpack (expected at least %u, got %u)",
+                                            before + after, n),
+                            out);
     if (i != before) {
         *out = tr_em_item(e, x, i < before ? i : i - 1 + rest);
         return true;
@@ -134,6 +148,8 @@ bool tr_em_unpack_star(tr_em *e, tr_tv x, uint32_t i, uint32_t before, uint32_t 
     if (x.ty->kind == TR_TY_TUPLE)
         return star_of_tuple(e, x, i, before, after, out) &&
                (i != before || only_read || tr_em_list_of(e, *out, out));
+    if (x.ty->kind == TR_TY_DEQUE && !tr_lib_deque_items(e, x, &x))
+        return false;
     if (!tr_em_iter(e, x, &x))
         return false;
     bool list = x.ty->kind == TR_TY_LIST;

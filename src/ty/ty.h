@@ -71,6 +71,9 @@ enum { TR_TUPLE_LIST = 1 };
 /* Lists and sets: what the items are says a cell; there are none, ever; it is a constant of the program, as
  * are all lists and sets in it, which nobody changes. */
 enum { TR_LIST_CELL = 1, TR_LIST_NOTHING, TR_LIST_FIXED };
+/* The numbers of a deque, in an array beside its list: where its first item is, how many there may be (-1:
+ * any number), how often items came or went. */
+enum { TR_DEQUE_HEAD, TR_DEQUE_MOST, TR_DEQUE_CHANGES, TR_DEQUE_NUMBERS };
 /* Classes of dicts, of which those from TR_FACE_MADE on make a value for a key that is not there. */
 typedef enum tr_face {
     TR_FACE_COUNTER,

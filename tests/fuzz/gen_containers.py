@@ -250,6 +250,10 @@ class Maker(Writer):
             ]
         if sized:
             forms += [lambda: f"len({self.rng.choice(sized)})"] * 4
+        if queues := self.having(env, lambda t: t[0] == "Q"):
+            v = self.rng.choice(queues)
+            x = self.expression(env[v][1], env, 0)
+            forms += [lambda v=v, x=x: f"{v}.{self.one('count', 'index')}({x})"]
         if lists:
             v = self.rng.choice(lists)
             x = self.expression(env[v][1], env, 1)
@@ -354,7 +358,8 @@ class Maker(Writer):
         ]
         for v in self.having(env, lambda t: t[0] == "O")[:2]:
             forms += [lambda v=v: f"({v} is {self.one('None', 'not None')})"]
-        held = self.having(env, lambda t: t[0] in "LDSCEQZ")
+        # Deques of deques are not compared: the lists that this would make of both are one to the compiler.
+        held = self.having(env, lambda t: t[0] in "LDSCEQZ" and not (t[0] == "Q" and holds(t[1], "Q")))
         if held:
             v = self.rng.choice(held)
             t = env[v]
@@ -542,6 +547,12 @@ class Maker(Writer):
                 lambda: f"{v}.rotate({e(I, 0)})",
                 lambda: f"{some}{v}[{self.index(v, env)}] = {e(t[1])}",
                 lambda: f"if len({v}) > {MANY // 2}: {v}.clear()",
+                lambda: f"{v}.reverse()",
+                lambda: f"{v}.remove({e(t[1])})",
+                lambda: f"{grows}{v}.insert({e(I, 0)}, {e(t[1])})",
+                lambda: f"{some}del {v}[{self.index(v, env)}]",
+                lambda: f"{grows}{v} += {e(('L', t[1]))}[:3]",
+                lambda: f"if len({v}) < 5: {v} *= {self.rng.randint(0, 2)}",
             ]
         elif t[0] == "C":
             k = self.expression(t[1], env, 1)
@@ -734,8 +745,6 @@ class Maker(Writer):
         for _ in range(self.rng.randint(0, 2)):
             self.function()
         types = [self.type() for _ in range(self.rng.randint(1, 3))]
-        while any(holds(t, "Q") for t in types):  # no argument
-            types = [self.type() for _ in types]
         params = [f"a{k}" for k in range(len(types))]
         self.emit("@parallel" if self.chance(0.15) else "@jit")
         self.emit(f"def main({', '.join(params)}):")

@@ -375,11 +375,6 @@ def test_deque(body):
     same(space["f"], 1)
 
 
-def test_a_deque_is_not_passed():
-    with pytest.raises(TypeError, match="make a deque of it"):
-        njit(lambda d: len(d))(deque([1]))
-
-
 # --- views, and what else dicts and sets have ---
 
 

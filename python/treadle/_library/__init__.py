@@ -158,23 +158,25 @@ for _family, (_owner, _names) in FAMILIES.items():
     for _name in _names.split():
         NAMES[_name] = (*NAMES.get(_name, ()), (_owner, _family.partition("/")[0]))
 
-# Methods of arrays, containers and Generators: the class, as builtins.def has it, and the module and function here, whose first
+# Methods of arrays, containers and Generators: for each class, as builtins.def has it, the module and function here, whose first
 # parameter is the object, and one of which at least is a `Constant`.
-METHODS: dict[str, tuple[str, str, str]] = {
-    "choose": ("array", "choices", "of_array_choose"),
-    "put": ("array", "choices", "of_array_put"),
-    "byteswap": ("array", "questions", "byteswap"),
-    "sort": ("list", "lists", "of_list_sort"),
-    "index": ("list", "lists", "of_list_index"),
-    "remove": ("list", "lists", "of_list_remove"),
-    "count": ("list", "lists", "of_list_count"),
-    "rotate": ("deque", "counting", "of_deque_rotate"),
-    "most_common": ("Counter", "counting", "of_counter_most_common"),
-    "elements": ("Counter", "counting", "of_counter_elements"),
-    "total": ("Counter", "counting", "of_counter_total"),
-    "move_to_end": ("OrderedDict", "counting", "of_ordered_move_to_end"),
-    "multivariate_normal": ("Generator", "random", "of_generator_multivariate_normal"),
-    "multivariate_hypergeometric": ("Generator", "random", "of_generator_multivariate_hypergeometric"),
+METHODS: dict[str, dict[str, tuple[str, str]]] = {
+    "choose": {"array": ("choices", "of_array_choose")},
+    "put": {"array": ("choices", "of_array_put")},
+    "byteswap": {"array": ("questions", "byteswap")},
+    "sort": {"list": ("lists", "of_list_sort")},
+    "index": {"list": ("lists", "of_list_index"), "deque": ("counting", "of_deque_index")},
+    "remove": {"list": ("lists", "of_list_remove"), "deque": ("counting", "of_deque_remove")},
+    "count": {"list": ("lists", "of_list_count"), "deque": ("lists", "of_list_count")},
+    "insert": {"deque": ("counting", "of_deque_insert")},
+    "reverse": {"deque": ("counting", "of_deque_reverse")},
+    "rotate": {"deque": ("counting", "of_deque_rotate")},
+    "most_common": {"Counter": ("counting", "of_counter_most_common")},
+    "elements": {"Counter": ("counting", "of_counter_elements")},
+    "total": {"Counter": ("counting", "of_counter_total")},
+    "move_to_end": {"OrderedDict": ("counting", "of_ordered_move_to_end")},
+    "multivariate_normal": {"Generator": ("random", "of_generator_multivariate_normal")},
+    "multivariate_hypergeometric": {"Generator": ("random", "of_generator_multivariate_hypergeometric")},
 }
 
 
@@ -195,10 +197,9 @@ def member(family: str, name: str) -> FunctionType:
     return getattr(module, name)
 
 
-def method(name: str) -> tuple[str, FunctionType]:
-    """Return the class of a method in `METHODS`, and the function."""
-    cls, family, function = METHODS[name]
-    return cls, member(family, function)
+def method(name: str) -> tuple[tuple[str, FunctionType], ...]:
+    """Return the classes that have a method in `METHODS`, each with the function."""
+    return tuple((cls, member(family, function)) for cls, (family, function) in METHODS[name].items())
 
 
 def find(o: object) -> tuple[FunctionType, bytes, bool, tuple[str, ...], bool] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from . import Constant
@@ -10,6 +11,10 @@ __all__ = [
     "of_counter_elements",
     "of_counter_most_common",
     "of_counter_total",
+    "of_deque_index",
+    "of_deque_insert",
+    "of_deque_remove",
+    "of_deque_reverse",
     "of_deque_rotate",
     "of_ordered_move_to_end",
 ]
@@ -60,9 +65,64 @@ def of_deque_rotate(self: Any, n: Constant = 1) -> None:
     if len(self) == 0:
         return
     k = n % len(self)
+    if k == 0 and len(self) > 1:
+        self.append(self.pop())  # as it was; but for a loop over it that is a change, as CPython's
     if 2 * k <= len(self):
         for _ in range(k):
             self.appendleft(self.pop())
     else:
         for _ in range(len(self) - k):
             self.append(self.popleft())
+
+
+def of_deque_index(self: Any, value: Any, start: Constant = 0, stop: Constant = sys.maxsize) -> int:
+    """Return the first place of an item that equals `value`."""
+    low, high = start, stop
+    if low < 0:
+        low = max(low + len(self), 0)
+    if high < 0:
+        high = max(high + len(self), 0)
+    for k in range(low, min(high, len(self))):
+        if self[k] == value:
+            return k
+    if value is None or isinstance(value, (bool, int, float, str, tuple, list, set)):
+        raise ValueError(f"{value!r} is not in deque")
+    raise ValueError("the value is not in deque")
+
+
+def of_deque_remove(self: Constant, value: Any) -> None:
+    """Drop the first item that equals `value`; items before it are turned aside, and back."""
+    for k in range(len(self)):
+        if self[k] == value:
+            self.rotate(-k)
+            self.popleft()
+            self.rotate(k)
+            return
+    if value is None or isinstance(value, (bool, int, float, str, tuple, list, set)):
+        raise ValueError(f"{value!r} is not in deque")
+    raise ValueError("the value is not in deque")
+
+
+def of_deque_insert(self: Any, index: Any, value: Constant, /) -> None:
+    """Put an item before that at a place; beyond an end, at that end."""
+    most = self.maxlen
+    if most is not None and len(self) >= most:
+        raise IndexError("deque already at its maximum size")
+    if index >= len(self):
+        self.append(value)
+    elif index <= -len(self) or index == 0:
+        self.appendleft(value)
+    else:
+        self.rotate(-index)
+        if index < 0:
+            self.append(value)
+        else:
+            self.appendleft(value)
+        self.rotate(index)
+
+
+def of_deque_reverse(self: Constant) -> None:
+    """Bring the items into the other order, in place."""
+    n = len(self)
+    for k in range(n // 2):
+        self[k], self[n - 1 - k] = self[n - 1 - k], self[k]
