@@ -183,6 +183,14 @@ bool tr_reduction_of(const tr_ins *in, bool left, tr_redk *out);
 /* Has each iteration begin without the variables that have no value before the loop: true where one's was
  * looked at. Blocks' params have changed then. */
 bool tr_ploop_unbound(tr_ploop *l);
+/* Puts `by` in p's place in the loop; true where p stood anywhere. */
+bool tr_ploop_replace(const tr_ploop *l, tr_val p, tr_val by);
+
+/* --- switched.c --- */
+
+/* Has each iteration begin with the value from before the loop of a variable that all iterations assign, or
+ * none: true where one was found. Blocks' params have changed then. */
+bool tr_ploop_switched(tr_ploop *l);
 
 /* --- joins.c --- */
 

@@ -851,7 +851,7 @@ static bool turn_one_loop(tr_prog *p, tr_fn *f, tr_u32s *made) {
             return true;
         if (!collect_blocks(&l))
             return false;
-        if (tr_ploop_unbound(&l))
+        if (tr_ploop_unbound(&l) || tr_ploop_switched(&l))
             return true;
         if (!check_generators(&l) || !check_lists(&l) || !check_memory(&l) || !turn_loop(&l))
             return false;
