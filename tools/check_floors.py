@@ -157,7 +157,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("pattern/room",),
         # loops over a prange
         ("prange/coords", "prange/inspect", "prange/reduction", "prange/spans", "prange/unbound"),
-        ("prange/switched",),
+        ("prange/lists", "prange/switched"),
         ("prange/depend", "prange/joins"),
         ("prange/accumulate", "prange/extreme"),
         ("prange/inplace", "prange/ploop"),

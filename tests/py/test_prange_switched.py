@@ -183,7 +183,9 @@ def test_each_iteration_begins_with_what_was_there_before(f, a, c, d):
 
 @pytest.mark.parametrize("f", [only_sometimes, read_before, read_after, changes], ids=lambda f: f.__name__)
 def test_what_is_handed_on_is_refused(f):
-    with pytest.raises(UnsupportedError, match="'k' is (handed from one iteration|assigned in a prange loop)"):
+    with pytest.raises(
+        UnsupportedError, match="'k' is (handed from one iteration|assigned in a prange loop)"
+    ):
         njit(parallel=True)(f)(np.arange(5), True, True, np.zeros(5, np.int64))
 
 

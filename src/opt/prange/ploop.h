@@ -122,6 +122,17 @@ typedef struct tr_pshared {
     uint64_t same; /* pairs in which nothing meets where they are the same, element for element */
 } tr_pshared;
 
+enum { TR_MAX_PLIKE = 8 };
+
+/* A list from outside to which the loop only appends (lists.c). */
+typedef struct tr_plist {
+    tr_val list;
+    const tr_site *site;         /* MemoryError */
+    tr_val others[TR_MAX_PLIKE]; /* lists from outside that may be it, and are compared before the loop */
+    uint32_t nothers;
+    tr_val parts; /* once made: a list of the lists of all chunks */
+} tr_plist;
+
 typedef struct tr_ploop {
     tr_prog *p;
     tr_fn *f;
@@ -136,6 +147,7 @@ typedef struct tr_ploop {
     const tr_forest *loops;
     uint8_t *apart; /* per value: an array whose dependences are known and settled */
     TR_VEC(tr_paccum) accums;
+    TR_VEC(tr_plist) lists;
     tr_pextreme extreme;
     TR_VEC(tr_pdepend) tests;     /* decided by values from outside: tested before the loop */
     TR_VEC(tr_pspans) spans;      /* slices, compared before the loop */
@@ -191,6 +203,21 @@ bool tr_ploop_replace(const tr_ploop *l, tr_val p, tr_val by);
 /* Has each iteration begin with the value from before the loop of a variable that all iterations assign, or
  * none: true where one was found. Blocks' params have changed then. */
 bool tr_ploop_switched(tr_ploop *l);
+
+/* --- lists.c --- */
+
+/* Is that an `append` to a list from outside to which the loop only appends? It is among `lists` then. `bad`:
+ * where not, what uses the list in another way, or what may be the list; or TR_NOVAL. */
+bool tr_ploop_appends(tr_ploop *l, tr_val append, tr_val *bad);
+/* Is what v has made in the iteration, all lists in it? (prange.c) */
+bool tr_ploop_lists_are_own(const tr_ploop *l, tr_val v);
+/* Before the loop: none of them is another one that it uses (TR_NOVAL: that is known); room for what so many
+ * chunks collect. In a chunk: its own list; puts it among the others. After it: all items to the lists. */
+tr_val tr_lists_apart(const tr_ploop *l, tr_bld *b);
+void tr_lists_room(tr_ploop *l, tr_bld *b, tr_val chunks);
+tr_val tr_lists_own(const tr_ploop *l, tr_bld *b, const tr_plist *p);
+void tr_lists_keep(tr_bld *b, tr_val own, tr_val parts, tr_val chunk);
+void tr_lists_join(const tr_ploop *l, tr_bld *b);
 
 /* --- joins.c --- */
 
