@@ -387,7 +387,7 @@ bool tr_lib_get_lit(tr_em *e, tr_tv x, tr_tv i, tr_tv *out) {
     const tr_contract *k = x.ty->lit->kind == TR_OBJ_FUNC ? x.ty->lit->u.contract : NULL;
     if (k && k->subscripted)
         return e->call(e, x, &(tr_args){1, &i, 0, NULL}, out);
-    return tr_lib_get_no(e, x, i, out);
+    return tr_lib_array_type(e, x, i, out) || tr_lib_get_no(e, x, i, out);
 }
 
 bool tr_lib_iter_lit(tr_em *e, tr_tv x) {

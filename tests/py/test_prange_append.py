@@ -133,7 +133,7 @@ def test_whatever_is_left_out(seed, n, kind):
 
 @njit(parallel=True)
 def two(a, hist):
-    small, large, total, best, at = [-1], [], 0, -1, -1
+    small, large, total = [-1], [], 0
     for i in prange(len(a)):
         total += a[i]
         hist[a[i]] += 1
