@@ -56,7 +56,8 @@ static bool is_apart(const tr_ploop *l, tr_plist *p, tr_val x) {
     if (tr_at(f, x)->ty != ty || tr_ploop_varies(l, x))
         return false;
     if ((is_made(f, x) && (is_made(f, p->list) || is_given(f, p->list))) ||
-        (is_given(f, x) && is_made(f, p->list)) || tr_opt_among(x, p->others, p->nothers))
+        (is_given(f, x) && is_made(f, p->list)) ||
+        (p->nothers < TR_MAX_PLIKE && tr_opt_among(x, p->others, p->nothers)))
         return true;
     if (p->nothers == TR_MAX_PLIKE)
         return false;
@@ -74,6 +75,11 @@ static bool only_appends(const tr_ploop *l, tr_plist *p, tr_val v) {
             if (in->imm.succ[s].args[k] == p->list)
                 return false;
     return true;
+}
+
+bool tr_lists_is_apart(const tr_ploop *l, tr_val list, tr_val x) {
+    tr_plist p = {.list = list, .nothers = TR_MAX_PLIKE};
+    return is_apart(l, &p, x);
 }
 
 bool tr_ploop_appends(tr_ploop *l, tr_val append, tr_val *bad) {
@@ -128,13 +134,11 @@ void tr_lists_room(tr_ploop *l, tr_bld *b, tr_val chunks) {
     }
 }
 
-tr_val tr_lists_own(const tr_ploop *l, tr_bld *b, const tr_plist *p) {
-    return new_list(b, tr_at(l->f, p->list)->ty, tr_emit_int(b, 0), p->site);
-}
-
-void tr_lists_keep(tr_bld *b, tr_val own, tr_val parts, tr_val chunk) {
+tr_val tr_lists_own(const tr_ploop *l, tr_bld *b, const tr_plist *p, tr_val parts, tr_val chunk) {
+    tr_val own = new_list(b, tr_at(l->f, p->list)->ty, tr_emit_int(b, 0), p->site);
     tr_val items = tr_emit1(b, TR_OP_ITEMS, items_of(b, tr_at(b->fn, parts)->ty), parts);
     tr_emit3(b, TR_OP_PUT, NULL, items, chunk, own);
+    return own;
 }
 
 void tr_lists_join(const tr_ploop *l, tr_bld *b) {

@@ -168,10 +168,6 @@ static void end_rounds(turning *t, tr_val limit) {
         tr_val copies = inside(t, a->copies), size = inside(t, a->size);
         tr_accumulate_keep(&b, t->map[a->array], copies, size, t->chunk, dims_of(t, a));
     }
-    for (uint32_t k = 0; limit != TR_NOVAL && k < t->l->lists.n; k++) {
-        const tr_plist *p = &t->l->lists.d[k];
-        tr_lists_keep(&b, t->map[p->list], inside(t, p->parts), t->chunk);
-    }
     tr_emit_v(&b, TR_OP_YIELD, NULL, n, yields);
 }
 
@@ -235,8 +231,10 @@ static void open_chunk(turning *t, tr_bld *b, tr_val *index, tr_val *limit) {
         for (uint32_t v = 0; v < a->nviews; v++)
             t->map[a->views[v]] = view_again(t, b, a->views[v]);
     }
-    for (uint32_t k = 0; k < t->l->lists.n; k++)
-        t->map[t->l->lists.d[k].list] = tr_lists_own(t->l, b, &t->l->lists.d[k]);
+    for (uint32_t k = 0; k < t->l->lists.n; k++) {
+        const tr_plist *p = &t->l->lists.d[k];
+        t->map[p->list] = tr_lists_own(t->l, b, p, inside(t, p->parts), t->chunk);
+    }
     tr_val grain = inside(t, t->grain), from = tr_emit2(b, TR_OP_MUL, i64, *index, grain);
     tr_at(b->fn, from)->flags |= F_NSW;
     tr_val to = tr_emit2(b, TR_OP_ADD, i64, from, grain);

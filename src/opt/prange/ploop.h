@@ -148,6 +148,7 @@ typedef struct tr_ploop {
     uint8_t *apart; /* per value: an array whose dependences are known and settled */
     TR_VEC(tr_paccum) accums;
     TR_VEC(tr_plist) lists;
+    TR_VEC(tr_val) replaced; /* lists whose items iterations replace at a place of their own (slots.c) */
     tr_pextreme extreme;
     TR_VEC(tr_pdepend) tests;     /* decided by values from outside: tested before the loop */
     TR_VEC(tr_pspans) spans;      /* slices, compared before the loop */
@@ -209,15 +210,23 @@ bool tr_ploop_switched(tr_ploop *l);
 /* Is that an `append` to a list from outside to which the loop only appends? It is among `lists` then. `bad`:
  * where not, what uses the list in another way, or what may be the list; or TR_NOVAL. */
 bool tr_ploop_appends(tr_ploop *l, tr_val append, tr_val *bad);
+/* Is x, which the loop uses, neither the list nor a way to it? */
+bool tr_lists_is_apart(const tr_ploop *l, tr_val list, tr_val x);
 /* Is what v has made in the iteration, all lists in it? (prange.c) */
 bool tr_ploop_lists_are_own(const tr_ploop *l, tr_val v);
 /* Before the loop: none of them is another one that it uses (TR_NOVAL: that is known); room for what so many
- * chunks collect. In a chunk: its own list; puts it among the others. After it: all items to the lists. */
+ * chunks collect. Where a chunk begins: its own list, which lies among the others from there on, so that no
+ * thread but the caller's drops what is in it. After it: all items to the lists. */
 tr_val tr_lists_apart(const tr_ploop *l, tr_bld *b);
 void tr_lists_room(tr_ploop *l, tr_bld *b, tr_val chunks);
-tr_val tr_lists_own(const tr_ploop *l, tr_bld *b, const tr_plist *p);
-void tr_lists_keep(tr_bld *b, tr_val own, tr_val parts, tr_val chunk);
+tr_val tr_lists_own(const tr_ploop *l, tr_bld *b, const tr_plist *p, tr_val parts, tr_val chunk);
 void tr_lists_join(const tr_ploop *l, tr_bld *b);
+
+/* --- slots.c --- */
+
+/* Is that a `put` to a list from outside, of whose items each iteration reaches that at its own place alone?
+ * What is replaced is kept until the loop is over then, and the list is among `replaced`. `bad`: as above. */
+bool tr_ploop_puts(tr_ploop *l, tr_val put, tr_val *bad);
 
 /* --- joins.c --- */
 

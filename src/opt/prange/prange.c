@@ -99,12 +99,17 @@ static const char *list_name(const tr_fn *f, tr_val v) {
 
 /* What is done to what v has, in the user's words: a variable that functions share is a list of one item
  * (lib/shared.c). */
-static const char *told_of_list(const tr_ploop *l, tr_val v, tr_val other) {
+static const char *told_of_list(const tr_ploop *l, tr_val at, tr_val v, tr_val other) {
     const tr_fn *f = l->f;
     const tr_ins *in = tr_at(f, v);
     const tr_site *s = in->op == TR_OP_NEWLIST ? in->imm.site : NULL;
     const char *name = list_name(f, v);
     int line = other == TR_NOVAL ? 0 : (int)place_of(f, other).span.line;
+    if (line > 0 && tr_at(f, at)->op == TR_OP_PUT)
+        return tr_arena_printf(&f->ctx->arena,
+                               "items of %s are replaced in a prange loop, and line %d reaches others than "
+                               "that at the iteration's own place",
+                               name, line);
     if (line > 0)
         return tr_arena_printf(
             &f->ctx->arena,
@@ -454,9 +459,9 @@ static bool check_lists(tr_ploop *l) {
                                     ? TR_NEW_N(&f->ctx->arena, uint8_t, l->p->insts.n + 1u)
                                     : NULL;
                 if (!seen || !ins_grows(l, f, in, seen) || tr_ploop_lists_are_own(l, in->args[k]) ||
-                    tr_ploop_appends(l, v, &other))
+                    tr_ploop_appends(l, v, &other) || tr_ploop_puts(l, v, &other))
                     continue;
-                refuse(l, TR_NYI_PRANGE_LIST, v, told_of_list(l, in->args[k], other));
+                refuse(l, TR_NYI_PRANGE_LIST, v, told_of_list(l, v, in->args[k], other));
                 return false;
             }
         }
