@@ -230,7 +230,7 @@ bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
     if ((x.ty->kind == TR_TY_RECORD && (row < 0 || tr_ty_find_field(x.ty->items[0]->elem, name) >= 0)) ||
         (row < 0 && x.ty->kind == TR_TY_RECORDS))
         return tr_lib_field(e, x, name, out);
-    if (row < 0 && x.ty->kind == TR_TY_TUPLE && tr_em_changes_list(name))
+    if (row < 0 && tr_ty_is_list(x.ty) && tr_em_changes_list(name))
         return tr_em_unsupported(e, "list", "%s() of a list", name);
     if (row < 0 && x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_OPAQUE &&
         strncmp(name, "__e", 3) != 0)
