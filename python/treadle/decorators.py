@@ -196,7 +196,7 @@ def _make_only(fn: Any, options: dict[str, Any], flags: dict[str, int] | None = 
     return Function(fn, _flags(options) if flags is None else flags, as_options(options))
 
 
-def _without_optional(given: Any) -> list[Any]:
+def without_optional(given: Any) -> list[Any]:
     """The signatures that a declared one stands for: an optional parameter is None in one, and not in another."""
     declared = signature(given)
     choices = [
@@ -211,7 +211,7 @@ def _without_optional(given: Any) -> list[Any]:
 
 def _finish(function: Any, signatures: list[Any] | None, sealed: bool) -> Any:
     if signatures is not None and isinstance(function, Function):
-        signatures = [s for given in signatures for s in _without_optional(given)]
+        signatures = [s for given in signatures for s in without_optional(given)]
         for s in signatures:
             function._announce(s)
         for s in signatures:

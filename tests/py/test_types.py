@@ -10,7 +10,7 @@ from collections import namedtuple
 import numpy as np
 import pytest
 import treadle
-from treadle import types
+from treadle import _numba, types
 
 SCALARS = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split()
 
@@ -268,6 +268,12 @@ def test_optional():
         f("a", None)
     with pytest.raises(TypeError):
         types.as_type("optional(")
+
+    @_numba.jit([maybe(maybe)])  # the decorator of `treadle run`
+    def g(x):
+        return x
+
+    assert (g(None), g(2.5)) == (None, 2.5)
 
 
 def test_attribute_errors():
