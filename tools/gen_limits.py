@@ -29,7 +29,7 @@ Generated from `src/ir/nyi.def` and `src/lib/missing.def` by `tools/gen_limits.p
 # What is missing as a whole, and what to do instead.
 KINDS = (
     (
-        "Lists, dicts and sets whose items have no type in common, `[1, \"a\"]`, that are changed, kept or returned",
+        'Lists, dicts and sets whose items have no type in common, `[1, "a"]`, that are changed, kept or returned',
         "a tuple, or a list for each type. Lists, dicts and sets of one type of items are there: [containers.md](containers.md)",
     ),
     (

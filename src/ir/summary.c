@@ -121,8 +121,8 @@ static bool names_all_indices(const body *b, const tr_val *idx, uint32_t n) {
     return met == all_indices(b);
 }
 
-/* What is done to memory; who makes a list longer or shorter writes, too. STORES: to that of arrays, which may
- * be items of a container that stays as it is. */
+/* What is done to memory; who makes a list longer or shorter writes, too. STORES: to that of arrays, which
+ * may be items of a container that stays as it is. */
 typedef enum deed { READS, STORES, WRITES, GROWS } deed;
 
 static void note(body *b, tr_val param, tr_reach reach, deed how) {

@@ -41,8 +41,6 @@ bool tr_lib_is_bitwise(tr_binop op);
 bool tr_lib_holds(tr_cmpop op, int c);
 /* The operator has no meaning for operands of these types. */
 bool tr_lib_op_error(tr_em *e, tr_binop op, const tr_ty *x, const tr_ty *y);
-/* T[:], T[:, ::1]: the type of arrays of a number's type; false: it is none (typed.c). */
-bool tr_lib_array_type(tr_em *e, tr_tv x, tr_tv i, tr_tv *out);
 /* Python's words for a division by zero in numbers of type t; for the power operator, for zero to a negative
  * power. */
 const char *tr_lib_zero_text(const tr_em *e, tr_binop op, const tr_ty *t);

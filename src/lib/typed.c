@@ -3,7 +3,6 @@
  * They are containers like any others; the types are what flows into them first. A container that such a type
  * has in it is of what else flows into that one, too, as that of a display in a list: it has a cell. */
 #include "lib/fam.h"
-#include "lib/priv.h"
 #include "lib/table.h"
 
 enum { INNER = 8 }; /* tr_em.list: of containers in these, the numbers from here on */
@@ -17,37 +16,6 @@ static const tr_ty *named(tr_em *e, tr_tv x) {
     if (o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_STR)
         return tr_ty_string(e->types);
     return o->kind == TR_OBJ_TYPE && tr_ty_may_be_item(o->ty) ? o->ty : NULL;
-}
-
-/* Of an axis of an array type: 0 for `:`, 1 for `::1`; -1: it is neither. */
-static int axis_step(tr_tv x) {
-    int64_t step = 0;
-    if (x.ty->kind != TR_TY_SLICE || !tr_tv_is_none((tr_tv){x.ty->items[0], x.v}) ||
-        !tr_tv_is_none((tr_tv){x.ty->items[1], x.v}))
-        return -1;
-    tr_tv s = {x.ty->items[2], x.v};
-    return tr_tv_is_none(s) ? 0 : tr_tv_lit_int(s, &step) && step == 1 ? 1 : -1;
-}
-
-bool tr_lib_array_type(tr_em *e, tr_tv x, tr_tv i, tr_tv *out) {
-    const tr_ty *item = tr_tv_dtype(e, x);
-    bool many = i.ty->kind == TR_TY_TUPLE;
-    uint32_t n = many ? i.ty->n : 1;
-    tr_layout layout = TR_LAYOUT_ANY;
-    if (!item || !tr_ty_is_scalar(item) || !n || n > TR_MAX_NDIM)
-        return false;
-    for (uint32_t k = 0; k < n; k++) {
-        int step = axis_step(many ? tr_em_item(e, i, k) : i);
-        if (step < 0 || (step && (layout != TR_LAYOUT_ANY || (k && k != n - 1))))
-            return false;
-        if (step)
-            layout = k == n - 1 ? TR_LAYOUT_C : TR_LAYOUT_F;
-    }
-    tr_obj *o = TR_NEW(&e->ctx->arena, tr_obj);
-    const tr_ty *t = tr_ty_array(e->types, item, n, layout, false);
-    *o = (tr_obj){.kind = TR_OBJ_TYPE, .ty = t, .repr = tr_em_tyname(e, t)};
-    *out = tr_em_lit(e, o);
-    return true;
 }
 
 static bool flows(tr_em *e, const tr_ty *into, const tr_ty *item) {

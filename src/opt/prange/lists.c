@@ -33,6 +33,20 @@ static bool leads_to(const tr_ty *t, const tr_ty *list) {
     return false;
 }
 
+bool tr_ploop_lists_are_own(const tr_ploop *l, tr_val v) {
+    const tr_fn *f = l->f;
+    uint8_t *from = TR_NEW_N(&f->ctx->arena, uint8_t, f->ins.n + 1u);
+    tr_array_sources(f, v, from);
+    for (tr_val x = 0; x < f->ins.n; x++) {
+        const tr_ins *in = tr_at(f, x);
+        bool inside =
+            in->blk != TR_NOBLK && l->in[in->blk] && !(in->blk == l->header && in->op == TR_OP_PARAM);
+        if (from[x] && in->ty && tr_ty_has_lists(in->ty) && !inside)
+            return false;
+    }
+    return true;
+}
+
 /* A list that the function made, or was given: one that it made is no other. */
 static bool is_made(const tr_fn *f, tr_val v) {
     return tr_at(f, v)->op == TR_OP_NEWLIST;

@@ -4,10 +4,10 @@
  * Plain: each iteration is a round of the pattern. The head leads straight into the body, jumps back end in
  * `yield`. In the function the head stays and runs once more, after the last iteration, as it did.
  * In parts, where one iteration runs by itself (tr_ploop.alone): a loop over these, around the pattern.
- * In chunks, where the loop accumulates into arrays (accumulate.c), looks for an extreme (extreme.c) or appends
- * to lists (lists.c): a round is a loop over a chunk of the iterations, into arrays and lists of its own, which
- * are joined after. The loop
- * stays in the function beside that, for when it is too short to be worth it. */
+ * In chunks, where the loop accumulates into arrays (accumulate.c), looks for an extreme (extreme.c) or
+ * appends to lists (lists.c): a round is a loop over a chunk of the iterations, into arrays and lists of its
+ * own, which are joined after. The loop stays in the function beside that, for when it is too short to be
+ * worth it. */
 #include "opt/prange/ploop.h"
 #include "opt/emit.h"
 

@@ -212,7 +212,7 @@ bool tr_ploop_switched(tr_ploop *l);
 bool tr_ploop_appends(tr_ploop *l, tr_val append, tr_val *bad);
 /* Is x, which the loop uses, neither the list nor a way to it? */
 bool tr_lists_is_apart(const tr_ploop *l, tr_val list, tr_val x);
-/* Is what v has made in the iteration, all lists in it? (prange.c) */
+/* Is what v has made in the iteration, all lists in it? */
 bool tr_ploop_lists_are_own(const tr_ploop *l, tr_val v);
 /* Before the loop: none of them is another one that it uses (TR_NOVAL: that is known); room for what so many
  * chunks collect. Where a chunk begins: its own list, which lies among the others from there on, so that no

@@ -431,22 +431,8 @@ static bool fn_grows(const tr_ploop *l, const tr_fn *f, uint8_t *seen) {
     return false;
 }
 
-bool tr_ploop_lists_are_own(const tr_ploop *l, tr_val v) {
-    const tr_fn *f = l->f;
-    uint8_t *from = TR_NEW_N(&f->ctx->arena, uint8_t, f->ins.n + 1u);
-    tr_array_sources(f, v, from);
-    for (tr_val x = 0; x < f->ins.n; x++) {
-        const tr_ins *in = tr_at(f, x);
-        bool inside =
-            in->blk != TR_NOBLK && l->in[in->blk] && !(in->blk == l->header && in->op == TR_OP_PARAM);
-        if (from[x] && in->ty && tr_ty_has_lists(in->ty) && !inside)
-            return false;
-    }
-    return true;
-}
-
-/* A list from outside that gets longer or shorter would do so on several cores at once, unless that is all that
- * the loop does with it. */
+/* A list from outside that gets longer or shorter would do so on several cores at once, unless that is all
+ * that the loop does with it. */
 static bool check_lists(tr_ploop *l) {
     const tr_fn *f = l->f;
     tr_val other;

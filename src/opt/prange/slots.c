@@ -75,7 +75,7 @@ static const tr_site *no_room(const tr_fn *f) {
     return s;
 }
 
-/* What an item has that is no tuple, into `out`; `of`: the item, or TR_NOVAL where its type alone is asked. */
+/* What an item has that is no tuple. `of`: the item, or TR_NOVAL where its type alone is asked for. */
 typedef TR_VEC(tr_val) leaf_vals;
 typedef TR_VEC(const tr_ty *) leaf_types;
 
