@@ -387,7 +387,7 @@ static int axis_step(tr_tv x) {
 
 /* T[:], T[:, ::1]: the type of arrays of a number's type; false: it is none. */
 static bool array_type(tr_em *e, tr_tv x, tr_tv i, tr_tv *out) {
-    const tr_ty *item = tr_tv_dtype(e, x);
+    const tr_ty *item = x.ty->lit->kind == TR_OBJ_TYPE ? x.ty->lit->ty : NULL;
     bool many = i.ty->kind == TR_TY_TUPLE;
     uint32_t n = many ? i.ty->n : 1;
     tr_layout layout = TR_LAYOUT_ANY;
