@@ -157,6 +157,8 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("pattern/room",),
         # loops over a prange
         ("prange/coords", "prange/inspect", "prange/reduction", "prange/spans", "prange/unbound"),
+        ("prange/lists", "prange/switched"),
+        ("prange/slots",),
         ("prange/depend", "prange/joins"),
         ("prange/accumulate", "prange/extreme"),
         ("prange/inplace", "prange/ploop"),

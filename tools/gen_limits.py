@@ -29,17 +29,16 @@ Generated from `src/ir/nyi.def` and `src/lib/missing.def` by `tools/gen_limits.p
 # What is missing as a whole, and what to do instead.
 KINDS = (
     (
-        "Lists that are sorted in compiled code, and lists of other items than numbers that are passed, changed or returned",
-        "`np.sort(np.array(l))`; a list for each number of an item. Lists of numbers are there: [containers.md](containers.md)",
-    ),
-    ("Dictionaries and sets", "arrays indexed by number; a tuple for `in`"),
-    (
-        "Comprehensions of sets and dicts, and those of lists of other items than numbers that are kept or returned; functions with `yield`",
-        "`np.array([...])`, which is compiled, or the loop written out, which fills an array or a list",
+        'Lists, dicts and sets whose items have no type in common, `[1, "a"]`, that are changed, kept or returned',
+        "a tuple, or a list for each type. Lists, dicts and sets of one type of items are there: [containers.md](containers.md)",
     ),
     (
-        "Strings that are made, cut or returned",
-        "the codes of the characters as an array, `np.frombuffer(s.encode(), np.uint8)`. Strings may be arguments and constants, compared, printed, and stand in exceptions",
+        "Functions with `yield`",
+        "a list that is returned, or the loop written out; generator expressions and `itertools` are there",
+    ),
+    (
+        "Regular expressions",
+        "`find`, `split`, `partition`, `replace` and the other methods of strings: [strings.md](strings.md)",
     ),
     (
         "Classes: objects as arguments, their attributes and methods, dataclasses, `self`",

@@ -53,6 +53,11 @@ def _lacking(signature: Any) -> Missing | None:
 
 def _declare(function: Function, signatures: list[Any]) -> Function:
     """Compile what is declared; what cannot be compiled is the reason that calls raise which no other signature fits."""
+    signatures = [
+        s
+        for given in signatures
+        for s in ([given] if _lacking(given) is not None else decorators.without_optional(given))
+    ]
     for s in signatures:
         if _lacking(s) is None:
             function._announce(s)

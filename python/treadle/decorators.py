@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import sys
 import types as _pytypes
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, overload
 
 from . import config
-from ._core import Function, Signature, as_type
+from ._core import Function, Signature, as_type, signature
 
 __all__ = ["jit", "literal_unroll", "njit"]
 
@@ -195,8 +196,22 @@ def _make_only(fn: Any, options: dict[str, Any], flags: dict[str, int] | None = 
     return Function(fn, _flags(options) if flags is None else flags, as_options(options))
 
 
+def without_optional(given: Any) -> list[Any]:
+    """The signatures that a declared one stands for: an optional parameter is None in one, and not in another."""
+    declared = signature(given)
+    choices = [
+        (as_type(repr(t)[len("optional(") : -1]), as_type(None)) if repr(t).startswith("optional(") else (t,)
+        for t in declared.args
+    ]
+    if all(len(c) == 1 for c in choices):
+        return [given]
+    returns = declared.return_type
+    return [args if returns is None else returns(*args) for args in itertools.product(*choices)]
+
+
 def _finish(function: Any, signatures: list[Any] | None, sealed: bool) -> Any:
     if signatures is not None and isinstance(function, Function):
+        signatures = [s for given in signatures for s in without_optional(given)]
         for s in signatures:
             function._announce(s)
         for s in signatures:

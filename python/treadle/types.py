@@ -21,6 +21,7 @@ __all__ = [
     "List",
     "ListType",
     "NamedTuple",
+    "Optional",
     "Set",
     "SetType",
     "Signature",
@@ -28,6 +29,7 @@ __all__ = [
     "Type",
     "UniTuple",
     "as_type",
+    "optional",
     "signature",
     "typeof",
     *_scalars,
@@ -176,6 +178,35 @@ def ListType(dtype: Any) -> Type:
         ``dtype`` is no type of a list's items.
     """
     return List(dtype)
+
+
+def Optional(dtype: Any) -> Type:
+    """Type of what is None, or of that type. A parameter that is declared so takes both.
+
+    Parameters
+    ----------
+    dtype : type
+        Of what is not None.
+
+    Returns
+    -------
+    Type
+
+    Raises
+    ------
+    TypeError
+        ``dtype`` has no such form.
+
+    Examples
+    --------
+    >>> treadle.types.Optional(treadle.float64)
+    optional(float64)
+    """
+    return as_type(f"optional({as_type(dtype)!r})")
+
+
+#: Numba's other name for it.
+optional = Optional
 
 
 def DictType(keyty: Any, valty: Any) -> Type:

@@ -195,7 +195,7 @@ static void tell_lists(tr_prog *p) {
         return;
     const tr_access *does = tr_params_summary(p, p->root);
     for (uint32_t i = 0; i < n; i++)
-        writes[i] = does[i].grows ? 'g' : does[i].writes ? 'w' : '-';
+        writes[i] = does[i].grows ? 'g' : does[i].changes ? 'w' : '-';
     p->takes = type_text(p->ctx, tr_ty_tuple(p->ctx->types, n, types));
     p->writes = writes;
 }

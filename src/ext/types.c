@@ -531,6 +531,7 @@ static PyObject *py_typeof(PyObject *module, PyObject *x) {
     tr_argk k;
     PyObject *array = PyBytes_CheckExact(x) ? NULL : tr_value_of_buffer(x), *t = NULL;
     if (tr_value_pattern(st, array ? array : x, NULL, NULL, &k)) {
+        tr_argk_forget_strings(&k); /* they are values, unless a function asks for more */
         t = tr_types_of_pattern(st, &k);
         tr_argk_clear(&k);
     }

@@ -121,20 +121,37 @@ static bool names_all_indices(const body *b, const tr_val *idx, uint32_t n) {
     return met == all_indices(b);
 }
 
-/* What is done to memory; who makes a list longer or shorter writes, too. */
-typedef enum deed { READS, WRITES, GROWS } deed;
+/* What is done to memory; who makes a list longer or shorter writes, too. STORES: to that of arrays, which
+ * may be items of a container that stays as it is. */
+typedef enum deed { READS, STORES, WRITES, GROWS } deed;
 
 static void note(body *b, tr_val param, tr_reach reach, deed how) {
     tr_access *x = &b->params[tr_param_index(b->f, param)];
     uint8_t *r = how == READS ? &x->reads : &x->writes;
     *r = *r > reach ? *r : (uint8_t)reach;
+    x->changes = x->changes || how >= WRITES;
     x->grows = x->grows || how == GROWS;
+}
+
+static bool is_array(const body *b, tr_val v) {
+    const tr_ty *t = def(b, v)->ty;
+    return t->kind == TR_TY_ARRAY && !tr_ty_is_slots(t);
+}
+
+/* May that array be the memory in which a list has its items? One of `from` is such then. */
+static bool may_be_items(const body *b, tr_val array, const uint8_t *from) {
+    for (tr_val x = 0; x < b->f->ins.n; x++)
+        if (from[x] && def(b, x)->op == TR_OP_ITEMS && def(b, x)->ty->elem == def(b, array)->ty->elem)
+            return true;
+    return false;
 }
 
 /* Of what v may be or have, all that the function was given is reached anywhere. */
 static void anywhere(body *b, tr_val v, deed how) {
     uint8_t *from = TR_NEW_N(b->w->a, uint8_t, b->f->ins.n + 1u);
     tr_array_sources(b->f, v, from);
+    if (how >= STORES && is_array(b, v))
+        how = may_be_items(b, v, from) ? WRITES : STORES;
     for (tr_val x = 0; x < b->f->ins.n; x++) {
         tr_val whole = x;
         while (from[x] && def(b, whole)->op == TR_OP_EXTRACT)
@@ -157,7 +174,7 @@ static void reach(body *b, tr_val v, const tr_val *idx, uint32_t n, deed how) {
         return;
     for (; tr_is_view(def(b, root)); root = def(b, root)->args[0])
         view = is_same_places(b, root) ? view : root;
-    while (def(b, root)->op == TR_OP_ITEMS)
+    for (; def(b, root)->op == TR_OP_ITEMS; how = how == STORES ? WRITES : how)
         root = view = def(b, root)->args[0];
     if (def(b, root)->op == TR_OP_ALLOC || def(b, root)->op == TR_OP_CONSTARR ||
         def(b, root)->op == TR_OP_NEWLIST || def(b, root)->op == TR_OP_NEWSET)
@@ -175,7 +192,7 @@ static void reach_all(body *b, const tr_ins *in, const tr_access *x) {
         if (x[k].reads)
             reach(b, in->args[k], NULL, 0, READS);
         if (x[k].writes)
-            reach(b, in->args[k], NULL, 0, x[k].grows ? GROWS : WRITES);
+            reach(b, in->args[k], NULL, 0, x[k].grows ? GROWS : x[k].changes ? WRITES : STORES);
     }
 }
 
@@ -281,6 +298,7 @@ static void walk_function(walker *w, const tr_pat *t, unsigned n, tr_summary *s)
         const tr_access *x = &b.params[first_cap + k];
         s->caps[k].reads = s->caps[k].reads > x->reads ? s->caps[k].reads : x->reads;
         s->caps[k].writes = s->caps[k].writes > x->writes ? s->caps[k].writes : x->writes;
+        s->caps[k].changes = s->caps[k].changes || x->changes;
         s->caps[k].grows = s->caps[k].grows || x->grows;
     }
 }

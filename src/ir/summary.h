@@ -15,7 +15,8 @@ typedef enum tr_reach {
 
 typedef struct tr_access {
     uint8_t reads, writes; /* tr_reach */
-    bool grows;            /* and makes a list of it longer or shorter */
+    bool changes;          /* writes are to a container of it, not only to arrays that are items of one */
+    bool grows;            /* and make it longer or shorter */
 } tr_access;
 
 /* Inputs and outputs are not in it: they are reached at the index by the node's rule. Two operands that are

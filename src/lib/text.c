@@ -375,6 +375,38 @@ static const tr_obj *member_of(const tr_obj *o, const char *name) {
     return is_own && tr_obj_attr(m, "_name_") ? found : NULL;
 }
 
+/* Of an axis of an array type: 0 for `:`, 1 for `::1`; -1: it is neither. */
+static int axis_step(tr_tv x) {
+    int64_t step = 0;
+    if (x.ty->kind != TR_TY_SLICE || !tr_tv_is_none((tr_tv){x.ty->items[0], x.v}) ||
+        !tr_tv_is_none((tr_tv){x.ty->items[1], x.v}))
+        return -1;
+    tr_tv s = {x.ty->items[2], x.v};
+    return tr_tv_is_none(s) ? 0 : tr_tv_lit_int(s, &step) && step == 1 ? 1 : -1;
+}
+
+/* T[:], T[:, ::1]: the type of arrays of a number's type; false: it is none. */
+static bool array_type(tr_em *e, tr_tv x, tr_tv i, tr_tv *out) {
+    const tr_ty *item = x.ty->lit->kind == TR_OBJ_TYPE ? x.ty->lit->ty : NULL;
+    bool many = i.ty->kind == TR_TY_TUPLE;
+    uint32_t n = many ? i.ty->n : 1;
+    tr_layout layout = TR_LAYOUT_ANY;
+    if (!item || !tr_ty_is_scalar(item) || !n || n > TR_MAX_NDIM)
+        return false;
+    for (uint32_t k = 0; k < n; k++) {
+        int step = axis_step(many ? tr_em_item(e, i, k) : i);
+        if (step < 0 || (step && (layout != TR_LAYOUT_ANY || (k && k != n - 1))))
+            return false;
+        if (step)
+            layout = k == n - 1 ? TR_LAYOUT_C : TR_LAYOUT_F;
+    }
+    tr_obj *o = TR_NEW(&e->ctx->arena, tr_obj);
+    const tr_ty *t = tr_ty_array(e->types, item, n, layout, false);
+    *o = (tr_obj){.kind = TR_OBJ_TYPE, .ty = t, .repr = tr_em_tyname(e, t)};
+    *out = tr_em_lit(e, o);
+    return true;
+}
+
 bool tr_lib_get_lit(tr_em *e, tr_tv x, tr_tv i, tr_tv *out) {
     if (tr_lib_is_text(x))
         return tr_lib_get_string(e, x, i, out);
@@ -387,7 +419,7 @@ bool tr_lib_get_lit(tr_em *e, tr_tv x, tr_tv i, tr_tv *out) {
     const tr_contract *k = x.ty->lit->kind == TR_OBJ_FUNC ? x.ty->lit->u.contract : NULL;
     if (k && k->subscripted)
         return e->call(e, x, &(tr_args){1, &i, 0, NULL}, out);
-    return tr_lib_get_no(e, x, i, out);
+    return array_type(e, x, i, out) || tr_lib_get_no(e, x, i, out);
 }
 
 bool tr_lib_iter_lit(tr_em *e, tr_tv x) {

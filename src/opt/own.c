@@ -435,16 +435,18 @@ static void do_end(owning *w, tr_bid b) {
 
 /* What instruction v consumes: the root that moves into it, or TR_NOVAL. Where none does, v takes a reference
  * along that is made for it: before it, as it may drop what it puts out of its place; but what raises has
- * consumed nothing then, and drops nothing, so behind it. */
-static tr_val do_consumed(owning *w, tr_val v, const tr_bits *live, tr_bld *behind) {
+ * consumed nothing then, and drops nothing, so right behind it. */
+static tr_val do_consumed(owning *w, tr_val v, const tr_bits *live) {
     tr_fn *f = w->o.f;
     uint32_t k = tr_consumed(tr_at(f, v));
     if (k == TR_NOVAL || !is_held(f, tr_arg(f, v, k)))
         return TR_NOVAL;
     tr_val x = tr_arg(f, v, k), root = moved_root(w, v, x, live);
-    tr_bld before = tr_bld_before(f, v);
+    tr_bld at = tr_bld_before(f, v);
+    if (tr_ins_raises(tr_at(f, v)))
+        at.before = tr_at(f, v)->next;
     if (root == TR_NOVAL)
-        count(w, tr_ins_raises(tr_at(f, v)) ? behind : &before, TR_OP_RETAIN, x);
+        count(w, &at, TR_OP_RETAIN, x);
     return root;
 }
 
@@ -462,7 +464,7 @@ static void do_body(owning *w, tr_bid b) {
         if (w->o.root_no[v] != UINT32_MAX)
             tr_bits_set(&used, w->o.root_no[v]); /* made and never used: released at once */
         tr_bld at = {.fn = f, .blk = b, .before = next, .loc = tr_at(f, v)->loc};
-        tr_val gone = do_consumed(w, v, &live, &at);
+        tr_val gone = do_consumed(w, v, &live);
         for (uint32_t r = 0; r < w->o.roots.n; r++)
             if (tr_bits_get(&used, r) && !tr_bits_get(&live, r) && w->o.roots.d[r] != gone)
                 count(w, &at, TR_OP_RELEASE, w->o.roots.d[r]);

@@ -25,6 +25,7 @@ bool tr_rt_list_room(void *list, int64_t n);
 bool tr_rt_list_resize(tr_frame *f, void *list, int64_t n);
 void tr_rt_list_cut(tr_frame *f, void *list, int64_t start, int64_t step, int64_t n);
 void tr_rt_list_gap(void *list, int64_t at, int64_t n);
+int64_t tr_rt_list_gather(void *list, const void *parts);
 void tr_rt_list_fill(void *list, int64_t at, const void *from, int64_t start, int64_t step, int64_t n);
 void tr_rt_list_repeat(void *list, int64_t at, const void *from, int64_t n);
 void tr_rt_list_reverse(void *list);

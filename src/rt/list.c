@@ -114,6 +114,28 @@ void tr_rt_list_gap(void *list, int64_t at, int64_t n) {
     hold_nothing(list, at, at + n);
 }
 
+/* With their references, so nobody counts. */
+int64_t tr_rt_list_gather(void *list, const void *parts) {
+    tr_list *l = tr_list_of(list);
+    void *const *from = tr_list_of(parts)->items;
+    int64_t n = l->len;
+    for (int64_t k = 0; k < tr_list_of(parts)->len; k++) {
+        assert(from[k] && from[k] != list && is_whole(from[k]) && "lists of their own");
+        n += tr_list_of(from[k])->len;
+    }
+    if (!tr_rt_list_room(list, n))
+        return n;
+    for (int64_t k = 0; k < tr_list_of(parts)->len; k++) {
+        tr_list *part = tr_list_of(from[k]);
+        if (part->len == 0)
+            continue;
+        memcpy(item(list, l->len), part->items, bytes(list, part->len));
+        l->len += part->len;
+        part->len = 0;
+    }
+    return 0;
+}
+
 void tr_rt_list_fill(void *list, int64_t at, const void *from, int64_t start, int64_t step, int64_t n) {
     assert(is_whole(list) && is_whole(from) && at >= 0 && (n <= 0 || at + n <= tr_list_of(list)->len) &&
            "places in two lists");

@@ -227,16 +227,27 @@ static const tr_ty *read_dict_type(reader *r) {
     return tr_ty_dict_of(r->t, keys, tr_ty_list_of(r->t, value));
 }
 
+/* After "optional": "(int64)": None or that. */
+static const tr_ty *read_optional_type(reader *r) {
+    if (!tr_rd_accept(&r->in, '('))
+        return expected(r, "'('");
+    const tr_ty *of = read_type(r), *ty = of ? tr_ty_optional(r->t, of) : NULL;
+    if (of && !ty)
+        return fail(r, r->in.p, "None beside that has no type");
+    return !of || tr_rd_accept(&r->in, ')') ? ty : expected(r, "')'");
+}
+
 /* Numba's words for containers, and what tr_ty_print_user prints. */
 static const tr_ty *(*read_container_word(reader *r))(reader *) {
     static const struct {
         const char *word;
         const tr_ty *(*rest)(reader *);
-    } rows[] = {{"List", read_list_type},     {"ListType", read_list_type},
-                {"list", read_list_type},     {"reflected_list", read_list_type},
-                {"Set", read_set_type},       {"SetType", read_set_type},
-                {"set", read_set_type},       {"reflected_set", read_set_type},
-                {"DictType", read_dict_type}, {"dict", read_dict_type}};
+    } rows[] = {{"List", read_list_type},         {"ListType", read_list_type},
+                {"list", read_list_type},         {"reflected_list", read_list_type},
+                {"Set", read_set_type},           {"SetType", read_set_type},
+                {"set", read_set_type},           {"reflected_set", read_set_type},
+                {"DictType", read_dict_type},     {"dict", read_dict_type},
+                {"optional", read_optional_type}, {"Optional", read_optional_type}};
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
         if (tr_rd_accept_word(&r->in, rows[i].word))
             return rows[i].rest;

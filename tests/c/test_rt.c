@@ -687,6 +687,34 @@ static void test_moved(void) {
     assert(f.nfree + 4 == f.nalloc);
 }
 
+/* What several lists of blocks have comes to the end of another one, with its references. */
+static void test_gathered(void) {
+    static const uint32_t at[1] = {0};
+    tr_frame f;
+    tr_rt_frame_init(&f, NULL);
+    const tr_shape *one = tr_rt_shape(8, 1, at);
+    tr_mem *to = tr_rt_list_new(&f, 1, one), *parts = tr_rt_list_new(&f, 3, one), *x[4];
+    for (int k = 0; k < 4; k++)
+        x[k] = tr_rt_alloc(&f, 8);
+    ((tr_mem **)tr_list_of(to)->items)[0] = x[0];
+    for (int k = 0; k < 3; k++) {
+        tr_mem *part = tr_rt_list_new(&f, k == 1 ? 0 : 1 + k / 2, one);
+        ((tr_mem **)tr_list_of(parts)->items)[k] = part;
+        for (int i = 0; i < tr_list_of(part)->len; i++)
+            ((tr_mem **)tr_list_of(part)->items)[i] = x[1 + k / 2 + i];
+    }
+    assert(tr_rt_list_gather(to, parts) == 0 && tr_list_of(to)->len == 4);
+    for (int k = 0; k < 4; k++)
+        assert(nth(to, k) == x[k] && x[k]->refs == 1);
+    assert(tr_list_of(nth(parts, 2))->len == 0);
+    uint64_t freed = f.nfree;
+    tr_rt_free(&f, parts);
+    assert(f.nfree == freed + 4);
+    tr_rt_free(&f, to);
+    assert(f.nfree == freed + 9 && f.nfree == f.nalloc);
+    tr_rt_frame_fini(&f);
+}
+
 static void test_place(void) {
     int64_t block = 70000 | INT64_C(65535) << 32 | (int64_t)((uint64_t)65534 << 48);
     tr_rt_place(1023 | 5 << 16 | INT64_C(63) << 32, block, 1024 | 6 << 16 | INT64_C(64) << 32,
@@ -700,6 +728,7 @@ int main(void) {
     test_list();
     test_held();
     test_moved();
+    test_gathered();
     test_place();
     test_spare();
     test_stack();

@@ -495,11 +495,11 @@ def test_lists_of_a_prange():
 
 @pytest.mark.parametrize(
     "how",
-    ["l.append(i)", "l.pop()", "put(l, i)", "m = l\n        m.append(i)", "t = (l, i)\n        t[0].clear()"],
+    ["l.insert(0, i)", "l.pop()", "put(l, i)", "m = l\n        m.pop()", "t = (l, i)\n        t[0].clear()"],
 )
 def test_a_list_of_all_rounds_stays_as_long_as_it_is(how):
     space = functions(
-        f"@decorate\ndef put(l, x):\n    l.append(x)\n\n"
+        f"@decorate\ndef put(l, x):\n    l.insert(1, x)\n\n"
         f"@decorate\ndef f(n):\n    l = [1]\n    l.append(2)\n    for i in prange(n):\n        {how}\n    return l\n",
         parallel=True,
     )

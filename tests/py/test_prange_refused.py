@@ -284,7 +284,7 @@ def test_a_prange_that_no_loop_is_over_alone(capsys):
 
 def test_the_page(capsys):
     page = (pathlib.Path(__file__).parents[2] / "docs/parallel.md").read_text()
-    code, shown = (page.split("```python\n")[k].split("```")[0] for k in (1, 2))
+    code, shown = (page.split("```python\n")[k].split("```")[0] for k in (1, -1))
     scope = {}
     exec(code, scope)
     f = scope["mean_distance"]

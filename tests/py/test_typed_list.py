@@ -332,3 +332,61 @@ def test_nothing_leaks():
     made = after["arrays_allocated"] - before["arrays_allocated"]
     assert made == after["arrays_freed"] - before["arrays_freed"] >= 60
     assert sys.getsizeof(List(np.zeros(1000))) > 8000
+
+
+def test_array_types_written_in_compiled_code():
+    @njit
+    def rows(n):
+        l = List.empty_list(types.int32[::1])
+        m = List.empty_list(treadle.float64[:, ::1])
+        for i in range(n):
+            l.append(np.full(2, i, np.int32))
+            m.append(np.ones((1, i)))
+        return l, m
+
+    l, m = rows(3)
+    assert [x.tolist() for x in l] == [[0, 0], [1, 1], [2, 2]] and m[2].shape == (1, 2)
+
+    @njit
+    def wrong(n):
+        return List.empty_list(types.int32[2:])
+
+    with pytest.raises(treadle.TypingError, match="dtype int32 cannot be indexed"):
+        wrong(1)
+
+
+def test_arrays_that_are_looked_at_by_way_of_other_lists_are_only_read():
+    """Calls that read one typed list, and collect views of its arrays, may run beside each other; what is stored into these is no change of the list."""
+
+    @njit(nogil=True)
+    def windows(seqs, state, at):
+        total = 0.0
+        for i in range(10**10):
+            for seq in seqs:
+                parts = [seq[k : k + 2] for k in range(2)]
+                total += parts[1][0]
+                parts[0][0] = 1.0
+            state[at] = 1
+            if state[2]:
+                break
+        return total
+
+    seqs, state = List([np.ones(3), np.ones(4)]), np.zeros(3, np.int64)
+    windows(seqs, np.ones(3, np.int64), 0)
+    failed = []
+
+    def run(at):
+        try:
+            windows(seqs, state, at)
+        except RuntimeError as e:
+            failed.append(e)
+
+    threads = [threading.Thread(target=run, args=(at,)) for at in range(2)]
+    for t in threads:
+        t.start()
+    while not state[:2].all() and not failed:
+        time.sleep(0.001)
+    state[2] = 1
+    for t in threads:
+        t.join()
+    assert not failed

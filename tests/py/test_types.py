@@ -10,7 +10,7 @@ from collections import namedtuple
 import numpy as np
 import pytest
 import treadle
-from treadle import types
+from treadle import _numba, types
 
 SCALARS = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split()
 
@@ -69,6 +69,7 @@ def test_no_name_is_left_out():
         "List",
         "ListType",
         "NamedTuple",
+        "Optional",
         "Set",
         "SetType",
         "Signature",
@@ -76,6 +77,7 @@ def test_no_name_is_left_out():
         "Type",
         "UniTuple",
         "as_type",
+        "optional",
         "signature",
         "typeof",
     }
@@ -210,7 +212,8 @@ def test_signatures_are_copied_and_pickled(text):
         (1.0, "float64"),
         (1j, "complex128"),
         (None, "none"),
-        ("x", "Literal[str](x)"),
+        ("x", "str"),
+        ((1, "x"), "(int64, str)"),
         (np.float32(1), "float32"),
         (np.uint64(1), "uint64"),
         (np.longlong(1), "int64"),
@@ -238,12 +241,39 @@ def test_typeof_readonly():
 
 def test_typeof_constants():
     assert treadle.typeof(len).literal_value is len
-    assert treadle.typeof("a") == treadle.typeof("a") != treadle.typeof("b")
-    assert treadle.typeof((1, "a")).literal_value
+    assert treadle.typeof("a") == treadle.typeof("b") == types.unicode_type
+    assert treadle.typeof((1, len)).literal_value
     with pytest.raises(AttributeError):
         types.int32.literal_value
     with pytest.raises(TypeError):
-        pickle.dumps(treadle.typeof("a"))
+        pickle.dumps(treadle.typeof(len))
+
+
+def test_optional():
+    """None, or a number: as a result, as a list's items, and as a parameter, which takes both."""
+    maybe = types.Optional(treadle.float64)
+    assert (
+        maybe is types.optional("float64") is types.as_type("Optional(float64)") is types.as_type(repr(maybe))
+    )
+
+    @treadle.njit(maybe(maybe, types.Optional(types.int64[:])))
+    def f(x, a):
+        if x is None:
+            return None
+        return x + 1.0 if a is None else x * 2.0
+
+    assert (f(None, None), f(1.5, None), f(1.5, np.arange(3))) == (None, 2.5, 3.0)
+    assert len(f.signatures) == 4
+    with pytest.raises(TypeError, match="has no signature for arguments"):
+        f("a", None)
+    with pytest.raises(TypeError):
+        types.as_type("optional(")
+
+    @_numba.jit([maybe(maybe)])  # the decorator of `treadle run`
+    def g(x):
+        return x
+
+    assert (g(None), g(2.5)) == (None, 2.5)
 
 
 def test_attribute_errors():

@@ -4,9 +4,10 @@
  * Plain: each iteration is a round of the pattern. The head leads straight into the body, jumps back end in
  * `yield`. In the function the head stays and runs once more, after the last iteration, as it did.
  * In parts, where one iteration runs by itself (tr_ploop.alone): a loop over these, around the pattern.
- * In chunks, where the loop accumulates into arrays (accumulate.c) or looks for an extreme (extreme.c): a
- * round is a loop over a chunk of the iterations, into arrays of its own, which are joined after. The loop
- * stays in the function beside that, for when it is too short to be worth it. */
+ * In chunks, where the loop accumulates into arrays (accumulate.c), looks for an extreme (extreme.c) or
+ * appends to lists (lists.c): a round is a loop over a chunk of the iterations, into arrays and lists of its
+ * own, which are joined after. The loop stays in the function beside that, for when it is too short to be
+ * worth it. */
 #include "opt/prange/ploop.h"
 #include "opt/emit.h"
 
@@ -230,6 +231,10 @@ static void open_chunk(turning *t, tr_bld *b, tr_val *index, tr_val *limit) {
         for (uint32_t v = 0; v < a->nviews; v++)
             t->map[a->views[v]] = view_again(t, b, a->views[v]);
     }
+    for (uint32_t k = 0; k < t->l->lists.n; k++) {
+        const tr_plist *p = &t->l->lists.d[k];
+        t->map[p->list] = tr_lists_own(t->l, b, p, inside(t, p->parts), t->chunk);
+    }
     tr_val grain = inside(t, t->grain), from = tr_emit2(b, TR_OP_MUL, i64, *index, grain);
     tr_at(b->fn, from)->flags |= F_NSW;
     tr_val to = tr_emit2(b, TR_OP_ADD, i64, from, grain);
@@ -430,6 +435,7 @@ static void turn_chunks(turning *t) {
     tr_val chunks = l->accums.n ? tr_accumulate_chunks(l, &b) : tr_extreme_chunks(l, &b);
     tr_val worth = tr_emit_cmp(&b, TR_CMP_GT, chunks, one);
     worth = tr_emit_both(&b, worth, l->when);
+    worth = tr_emit_both(&b, worth, tr_lists_apart(l, &b));
     if (l->alone[0] != TR_NOVAL) /* chunks have no parts */
         worth = tr_emit_both(&b, worth, tr_emit_cmp(&b, TR_CMP_EQ, l->alone[0], l->length));
     tr_cbr(&b, worth, par, 0, NULL, l->header, n, t->init);
@@ -441,12 +447,14 @@ static void turn_chunks(turning *t) {
         tr_accumulate_copies(&b, &l->accums.d[k], t->rounds);
     if (l->extreme.n)
         tr_extreme_rooms(l, &b, t->rounds);
+    tr_lists_room(l, &b, t->rounds);
     make_lambda(t);
     tr_val v = emit_pattern(t, &b), *by = values_after(t, &b, v);
     for (uint32_t k = 0; k < l->accums.n; k++)
         tr_accumulate_join(l, &b, &l->accums.d[k], t->rounds);
     if (l->extreme.n)
         tr_extreme_join(l, &b, t->rounds, by);
+    tr_lists_join(l, &b);
     tr_br(&b, l->header, n, by);
     for (tr_bid k = before, end = f->blks.n; l->outer && k < end; k++)
         if (tr_blk_raises(f, k))
@@ -455,7 +463,7 @@ static void turn_chunks(turning *t) {
 
 void tr_ploop_turn(tr_ploop *l, const tr_preduction *red, uint32_t nvals) {
     turning t = {.l = l, .f = l->f, .red = red, .nvals = nvals, .from = TR_NOVAL, .grain = TR_NOVAL};
-    if (l->accums.n || l->extreme.n)
+    if (l->accums.n || l->extreme.n || l->lists.n)
         turn_chunks(&t);
     else if (l->alone[0] != TR_NOVAL)
         turn_parts(&t);

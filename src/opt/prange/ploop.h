@@ -122,6 +122,17 @@ typedef struct tr_pshared {
     uint64_t same; /* pairs in which nothing meets where they are the same, element for element */
 } tr_pshared;
 
+enum { TR_MAX_PLIKE = 8 };
+
+/* A list from outside to which the loop only appends (lists.c). */
+typedef struct tr_plist {
+    tr_val list;
+    const tr_site *site;         /* MemoryError */
+    tr_val others[TR_MAX_PLIKE]; /* lists from outside that may be it, and are compared before the loop */
+    uint32_t nothers;
+    tr_val parts; /* once made: a list of the lists of all chunks */
+} tr_plist;
+
 typedef struct tr_ploop {
     tr_prog *p;
     tr_fn *f;
@@ -136,6 +147,8 @@ typedef struct tr_ploop {
     const tr_forest *loops;
     uint8_t *apart; /* per value: an array whose dependences are known and settled */
     TR_VEC(tr_paccum) accums;
+    TR_VEC(tr_plist) lists;
+    TR_VEC(tr_val) replaced; /* lists whose items iterations replace at a place of their own (slots.c) */
     tr_pextreme extreme;
     TR_VEC(tr_pdepend) tests;     /* decided by values from outside: tested before the loop */
     TR_VEC(tr_pspans) spans;      /* slices, compared before the loop */
@@ -183,6 +196,37 @@ bool tr_reduction_of(const tr_ins *in, bool left, tr_redk *out);
 /* Has each iteration begin without the variables that have no value before the loop: true where one's was
  * looked at. Blocks' params have changed then. */
 bool tr_ploop_unbound(tr_ploop *l);
+/* Puts `by` in p's place in the loop; true where p stood anywhere. */
+bool tr_ploop_replace(const tr_ploop *l, tr_val p, tr_val by);
+
+/* --- switched.c --- */
+
+/* Has each iteration begin with the value from before the loop of a variable that all iterations assign, or
+ * none: true where one was found. Blocks' params have changed then. */
+bool tr_ploop_switched(tr_ploop *l);
+
+/* --- lists.c --- */
+
+/* Is that an `append` to a list from outside to which the loop only appends? It is among `lists` then. `bad`:
+ * where not, what uses the list in another way, or what may be the list; or TR_NOVAL. */
+bool tr_ploop_appends(tr_ploop *l, tr_val append, tr_val *bad);
+/* Is x, which the loop uses, neither the list nor a way to it? */
+bool tr_lists_is_apart(const tr_ploop *l, tr_val list, tr_val x);
+/* Is what v has made in the iteration, all lists in it? */
+bool tr_ploop_lists_are_own(const tr_ploop *l, tr_val v);
+/* Before the loop: none of them is another one that it uses (TR_NOVAL: that is known); room for what so many
+ * chunks collect. Where a chunk begins: its own list, which lies among the others from there on, so that no
+ * thread but the caller's drops what is in it. After it: all items to the lists. */
+tr_val tr_lists_apart(const tr_ploop *l, tr_bld *b);
+void tr_lists_room(tr_ploop *l, tr_bld *b, tr_val chunks);
+tr_val tr_lists_own(const tr_ploop *l, tr_bld *b, const tr_plist *p, tr_val parts, tr_val chunk);
+void tr_lists_join(const tr_ploop *l, tr_bld *b);
+
+/* --- slots.c --- */
+
+/* Is that a `put` to a list from outside, of whose items each iteration reaches that at its own place alone?
+ * What is replaced is kept until the loop is over then, and the list is among `replaced`. `bad`: as above. */
+bool tr_ploop_puts(tr_ploop *l, tr_val put, tr_val *bad);
 
 /* --- joins.c --- */
 

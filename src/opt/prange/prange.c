@@ -99,10 +99,23 @@ static const char *list_name(const tr_fn *f, tr_val v) {
 
 /* What is done to what v has, in the user's words: a variable that functions share is a list of one item
  * (lib/shared.c). */
-static const char *told_of_list(const tr_fn *f, tr_val v) {
+static const char *told_of_list(const tr_ploop *l, tr_val at, tr_val v, tr_val other) {
+    const tr_fn *f = l->f;
     const tr_ins *in = tr_at(f, v);
     const tr_site *s = in->op == TR_OP_NEWLIST ? in->imm.site : NULL;
     const char *name = list_name(f, v);
+    int line = other == TR_NOVAL ? 0 : (int)place_of(f, other).span.line;
+    if (line > 0 && tr_at(f, at)->op == TR_OP_PUT)
+        return tr_arena_printf(&f->ctx->arena,
+                               "items of %s are replaced in a prange loop, and line %d reaches others than "
+                               "that at the iteration's own place",
+                               name, line);
+    if (line > 0)
+        return tr_arena_printf(
+            &f->ctx->arena,
+            "%s is appended to in a prange loop, and line %d uses it, or a list that may be "
+            "the same, in another way",
+            name, line);
     return s && s->text && strcmp(s->text, TR_NO_VARIABLE) == 0
                ? tr_arena_printf(
                      &f->ctx->arena,
@@ -418,24 +431,11 @@ static bool fn_grows(const tr_ploop *l, const tr_fn *f, uint8_t *seen) {
     return false;
 }
 
-/* Is what v has made in the iteration, all lists in it? */
-static bool lists_are_own(const tr_ploop *l, tr_val v) {
+/* A list from outside that gets longer or shorter would do so on several cores at once, unless that is all
+ * that the loop does with it. */
+static bool check_lists(tr_ploop *l) {
     const tr_fn *f = l->f;
-    uint8_t *from = TR_NEW_N(&f->ctx->arena, uint8_t, f->ins.n + 1u);
-    tr_array_sources(f, v, from);
-    for (tr_val x = 0; x < f->ins.n; x++) {
-        const tr_ins *in = tr_at(f, x);
-        bool inside =
-            in->blk != TR_NOBLK && l->in[in->blk] && !(in->blk == l->header && in->op == TR_OP_PARAM);
-        if (from[x] && in->ty && tr_ty_has_lists(in->ty) && !inside)
-            return false;
-    }
-    return true;
-}
-
-/* A list from outside that gets longer or shorter would do so on several cores at once. */
-static bool check_lists(const tr_ploop *l) {
-    const tr_fn *f = l->f;
+    tr_val other;
     for (uint32_t i = 0; i < l->blks.n; i++)
         for (tr_val v = tr_blk_at(f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next) {
             const tr_ins *in = tr_at(f, v);
@@ -444,9 +444,10 @@ static bool check_lists(const tr_ploop *l) {
                 uint8_t *seen = t && (tr_ty_has_lists(t) || tr_ty_is_slots(t))
                                     ? TR_NEW_N(&f->ctx->arena, uint8_t, l->p->insts.n + 1u)
                                     : NULL;
-                if (!seen || !ins_grows(l, f, in, seen) || lists_are_own(l, in->args[k]))
+                if (!seen || !ins_grows(l, f, in, seen) || tr_ploop_lists_are_own(l, in->args[k]) ||
+                    tr_ploop_appends(l, v, &other) || tr_ploop_puts(l, v, &other))
                     continue;
-                refuse(l, TR_NYI_PRANGE_LIST, v, told_of_list(f, in->args[k]));
+                refuse(l, TR_NYI_PRANGE_LIST, v, told_of_list(l, v, in->args[k], other));
                 return false;
             }
         }
@@ -770,6 +771,10 @@ static void tell_reductions(const tr_ploop *l, const tr_preduction *red) {
             tr_arena_printf(&f->ctx->arena, "%s%s %s (%s)", text,
                             k ? "," : ", copies for chunks of iterations:", name_of(f, l->accums.d[k].root),
                             tr_red_name[l->accums.d[k].kind]);
+    for (uint32_t k = 0; k < l->lists.n; k++)
+        text = tr_arena_printf(
+            &f->ctx->arena, "%s%s %s", text,
+            k ? "," : ", lists for chunks of iterations, joined in order:", list_name(f, l->lists.d[k].list));
     tell(l, text);
 }
 
@@ -790,7 +795,7 @@ static bool turn_loop(tr_ploop *l) {
         return true;
     }
     tell_reductions(l, red);
-    for (uint32_t i = 0; (l->accums.n || l->extreme.n) && i < l->blks.n;
+    for (uint32_t i = 0; (l->accums.n || l->extreme.n || l->lists.n) && i < l->blks.n;
          i++) /* the loop stays, beside the pattern */
         for (tr_val v = tr_blk_at(f, l->blks.d[i])->first; v != TR_NOVAL; v = tr_at(f, v)->next)
             if (tr_at(f, v)->op == TR_OP_PATTERN)
@@ -851,7 +856,7 @@ static bool turn_one_loop(tr_prog *p, tr_fn *f, tr_u32s *made) {
             return true;
         if (!collect_blocks(&l))
             return false;
-        if (tr_ploop_unbound(&l))
+        if (tr_ploop_unbound(&l) || tr_ploop_switched(&l))
             return true;
         if (!check_generators(&l) || !check_lists(&l) || !check_memory(&l) || !turn_loop(&l))
             return false;

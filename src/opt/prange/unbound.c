@@ -100,8 +100,7 @@ static bool is_flag(const tr_ploop *l, tr_val p) {
     return asks;
 }
 
-/* Puts `by` in p's place in the loop. */
-static bool replace(const tr_ploop *l, tr_val p, tr_val by) {
+bool tr_ploop_replace(const tr_ploop *l, tr_val p, tr_val by) {
     tr_fn *f = l->f;
     bool any = false;
     for (uint32_t i = 0; i < l->blks.n; i++)
@@ -135,7 +134,7 @@ bool tr_ploop_unbound(tr_ploop *l) {
     bool any = false;
     for (uint32_t k = 0; k < h->params.n; k++)
         if (start[k] != TR_NOVAL)
-            any |= replace(l, h->params.d[k], start[k]);
+            any |= tr_ploop_replace(l, h->params.d[k], start[k]);
     if (any)
         tr_remove_params(f);
     return any;
