@@ -493,7 +493,7 @@ static void refuse_caught(emission *m, tr_bid b) {
 }
 
 static bool is_caught(const tr_ty *t) {
-    return tr_infer_is_caught(t) || (t->kind == TR_TY_OPT && is_caught(t->items[0]));
+    return tr_em_is_caught(t) || (t->kind == TR_TY_OPT && is_caught(t->items[0]));
 }
 
 static void make_blocks(emission *m) {

@@ -169,13 +169,6 @@ typedef struct tr_raising {
 /* Links, payload and site of a raise. */
 bool tr_infer_raise(tr_em *e, const tr_raising *r);
 
-/* infer/handlers.c: the type of an exception that was caught; one that is; whether it is of a
- * class, or one of a tuple of classes. */
-const tr_ty *tr_infer_caught(tr_em *e);
-bool tr_infer_is_caught(const tr_ty *t);
-tr_tv tr_infer_catch(tr_em *e);
-bool tr_infer_match(tr_em *e, tr_tv exc, tr_tv of, tr_tv *out);
-
 /* infer/match.c: patterns of `match`: is x a sequence; is it of the class, and then the values that the
  * patterns in it are for, npos by position and those of the tuple of names. */
 tr_tv tr_infer_is_sequence(tr_em *e, tr_tv x);

@@ -491,8 +491,8 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
         return ok && (!out->ty || tr_infer_settle_unroll(e, src, v, a[0], *out)) &&
                (!out->ty || !tr_lib_is_once(*out) || is_used_up(e, src, v) || tr_em_iterator(e, *out, out));
     }
-    case TR_OP_CATCH: *out = tr_infer_catch(e); return true;
-    case TR_OP_EXCMATCH: return tr_infer_match(e, a[0], a[1], out);
+    case TR_OP_CATCH: *out = tr_em_catch(e); return true;
+    case TR_OP_EXCMATCH: return tr_em_is_of_class(e, a[0], a[1], out);
     case TR_OP_ITER: return tr_em_iter(e, a[0], out);
     case TR_OP_ITERLEN: /* a pattern of `match` asks a list how long it is, a loop goes on to where it ends */
         return a[0].ty->kind == TR_TY_LIST && tr_at(src, in->args[0])->op != TR_OP_ITER
@@ -635,7 +635,7 @@ static bool fill(message *m, tr_tv x, uint32_t n, bool format) {
 
 /* Context and cause, as they are known now. A cause has to be an exception that was caught, or None. */
 static void link(tr_em *e, const tr_raising *r) {
-    if (r->context.ty && tr_infer_is_caught(r->context.ty)) {
+    if (r->context.ty && tr_em_is_caught(r->context.ty)) {
         tr_tv code = tr_em_item(e, r->context, 0);
         tr_em_callrt(e, TR_RT_CONTEXT, NULL, NULL, 1, &code);
     }
@@ -646,7 +646,7 @@ static void link(tr_em *e, const tr_raising *r) {
 }
 
 static bool check_cause(tr_em *e, const tr_raising *r) {
-    if (!r->cause.ty || tr_tv_is_none(r->cause) || tr_infer_is_caught(r->cause.ty))
+    if (!r->cause.ty || tr_tv_is_none(r->cause) || tr_em_is_caught(r->cause.ty))
         return true;
     bool exc = r->cause.ty->kind == TR_TY_EXC ||
                (r->cause.ty->kind == TR_TY_LIT &&
@@ -660,7 +660,7 @@ static bool check_cause(tr_em *e, const tr_raising *r) {
 /* One that was caught keeps its context, unless another one is handled. */
 static bool raise_again(tr_em *e, const tr_raising *r) {
     tr_tv code[2] = {tr_em_item(e, r->what, 0)};
-    if (r->context.ty && tr_infer_is_caught(r->context.ty) && r->context.v != r->what.v) {
+    if (r->context.ty && tr_em_is_caught(r->context.ty) && r->context.v != r->what.v) {
         code[1] = tr_em_item(e, r->context, 0);
         tr_em_callrt(e, TR_RT_CONTEXT_OF, NULL, NULL, 2, code);
     }
@@ -687,7 +687,7 @@ bool tr_infer_raise(tr_em *e, const tr_raising *r) {
     uint32_t n = 0;
     if (!check_cause(e, r))
         return false;
-    if (tr_infer_is_caught(x.ty))
+    if (tr_em_is_caught(x.ty))
         return raise_again(e, r);
     if (x.ty->kind == TR_TY_EXC) {
         cls = x.ty->lit;

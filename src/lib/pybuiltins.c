@@ -721,6 +721,8 @@ bool tr_lib_py_setattr(tr_em *e, const tr_bcall *c, tr_tv *out) {
 bool tr_lib_py_isinstance(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv x = c->a[0], none = {tr_ty_none(e->types), TR_NOVAL};
     bool optional = x.ty->kind == TR_TY_OPT, held = false, other = false;
+    if (tr_em_is_caught(x.ty))
+        return tr_em_is_of_class(e, x, c->a[1], out);
     if (!any_instance(e, optional ? tr_em_item(e, x, 1) : x, c->a[1], &held) ||
         (optional && !any_instance(e, none, c->a[1], &other)))
         return false;

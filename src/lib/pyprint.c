@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/fspec.h"
 #include "lib/fam.h"
 #include "lib/families.h"
 #include "lib/kinds.h"

@@ -1,5 +1,6 @@
 /* Methods of strings, ord() and chr(), and numbers that strings spell: each a call of the runtime (rt/str*.c)
  * and what CPython says where it does not take an argument. What is a part of the string is a view of it. */
+#include "base/fspec.h"
 #include "lib/fam.h"
 
 #include <string.h>

@@ -111,6 +111,8 @@ enum {
     TR_STR_WORDS, /* how many there are from there on */
     TR_STR_LINES
 };
+/* EXC_TEXT: str(), repr(), the name of the class, the one argument if that is a string */
+enum { TR_SAY_STR, TR_SAY_REPR, TR_SAY_NAME, TR_SAY_ARG, TR_SAY_NOTHING = -2 };
 enum { TR_STR_LJUST, TR_STR_RJUST, TR_STR_CENTER, TR_STR_ZFILL };
 enum { TR_STR_UPPER, TR_STR_LOWER, TR_STR_FOLD, TR_STR_CAPITALIZE, TR_STR_TITLE, TR_STR_SWAP };
 enum {
@@ -188,6 +190,7 @@ typedef struct tr_late {
     _Atomic(void *) entry;
     const void *meta;        /* with it: describes its raise sites (code/meta.h) */
     const uint16_t *classes; /* with it: the number of each one's exception */
+    const struct tr_msite *sites; /* with it: rt/site.h */
     _Atomic(const char *)
         why;        /* it could not be compiled when it was first reached, and not for lack of memory */
     void *module;   /* whose code this is part of (code/code.h) */
@@ -280,6 +283,7 @@ typedef struct tr_raised {
     uint16_t ninner;
     const void *inner;
     const tr_late *late;
+    const struct tr_msite *site; /* NULL: none that is known (tr_rt_exc_text) */
 } tr_raised;
 enum {
     TR_CAUGHT_BITS = 48
@@ -291,6 +295,7 @@ enum {
 typedef struct tr_kept {
     struct tr_kept *next;
     uint64_t number;
+    const char *text[TR_SAY_ARG]; /* by TR_SAY_STR ..., in UTF-8; NULL: there was no memory for it, or it has none */
     void (*drop)(struct tr_kept *);
 } tr_kept;
 enum { TR_FRAME_KEPT = 256 }; /* so many of the latest are there for sure */

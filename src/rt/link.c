@@ -11,6 +11,7 @@
 
 #include "rt/fns.h"
 #include "rt/rt.h"
+#include "rt/site.h"
 
 static void set_links(tr_frame *f, uint64_t context, uint64_t cause) {
     f->context = context;
@@ -18,8 +19,16 @@ static void set_links(tr_frame *f, uint64_t context, uint64_t cause) {
     f->linked = context || cause;
 }
 
-void tr_rt_catch(const tr_frame *f, void *to) {
+/* Late code has raise sites of its own. */
+static const tr_msite *site_of(const tr_frame *f, int64_t code, const tr_msite *sites) {
+    if (f->late)
+        sites = f->late->sites;
+    return code > 0 && sites && !f->inner ? sites + code - 1 : NULL;
+}
+
+void tr_rt_catch(const tr_frame *f, void *to, const void *sites) {
     tr_raised *r = to;
+    r->site = sites ? site_of(f, r->code, sites) : NULL;
     r->number = 0;
     memcpy(r->payload, f->payload, sizeof r->payload);
     r->context = f->linked ? f->context : 0;
@@ -184,7 +193,7 @@ void tr_rt_copy_exception(tr_frame *to, const tr_frame *from) {
     uint64_t moved[TR_FRAME_LINKS] = {0};
     tr_raised r;
     move_kept(to, from);
-    tr_rt_catch(from, &r);
+    tr_rt_catch(from, &r, NULL);
     r.context = move(to, from, r.context, moved);
     r.cause = move(to, from, r.cause, moved);
     tr_rt_again(to, &r);

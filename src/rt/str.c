@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/fspec.h"
 #include "rt/fns.h"
 #include "rt/unicode.h"
 
@@ -200,6 +201,17 @@ void tr_str_repr(const tr_str *s, tr_sb *out) {
             tr_sb_printf(out, c < 0x100 ? "\\x%02x" : c < 0x10000 ? "\\u%04x" : "\\U%08x", c);
     }
     tr_sb_putc(out, quote);
+}
+
+void tr_str_spec(const tr_str *s, const char *spec, tr_sb *out) {
+    tr_fspec how;
+    if (!tr_fspec_read(spec, 's', NULL, &how, NULL))
+        return;
+    int64_t n = tr_str_len(s), most = how.precision >= 0 && how.precision < n ? how.precision : n;
+    tr_str part = tr_str_part(s, 0, most);
+    tr_fspec_fill(&how, tr_fspec_before(&how, (size_t)most), out);
+    tr_str_text(&part, out);
+    tr_fspec_fill(&how, tr_fspec_behind(&how, (size_t)most), out);
 }
 
 /* --- rows --- */
