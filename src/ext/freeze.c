@@ -1002,7 +1002,8 @@ static bool is_plain_exc(PyTypeObject *cls) {
                        *key = (PyTypeObject *)PyExc_KeyError, *os = (PyTypeObject *)PyExc_OSError;
     while (base && base->tp_flags & Py_TPFLAGS_HEAPTYPE)
         base = base->tp_base;
-    return base && cls->tp_init == base->tp_init && cls->tp_new == base->tp_new && cls->tp_repr == all->tp_repr &&
+    return base && cls->tp_init == base->tp_init && cls->tp_new == base->tp_new &&
+           cls->tp_repr == all->tp_repr &&
            (cls->tp_str == all->tp_str || cls->tp_str == key->tp_str || cls->tp_str == os->tp_str);
 }
 
@@ -1043,7 +1044,8 @@ static tr_obj *freeze_own_exc(tr_frozen *z, tr_objk kind, PyObject *o) {
     r->u.exc = TR_EXC__COUNT + z->prog->excs.n;
     bind_symbol(z, tr_arena_printf(arena(z), "tr_exc_%u", z->prog->excs.n), o);
     tr_vec_push(arena(z), &z->prog->excs, r);
-    place_exc(z, class_of_exc(o), tr_arena_strdup(arena(z), repr), kind == TR_OBJ_EXC && is_plain_exc((PyTypeObject *)o));
+    place_exc(z, class_of_exc(o), tr_arena_strdup(arena(z), repr),
+              kind == TR_OBJ_EXC && is_plain_exc((PyTypeObject *)o));
     return r;
 }
 

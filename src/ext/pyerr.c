@@ -282,8 +282,8 @@ static PyObject *site_text(const tr_msite *site, const tr_frame *frame) {
     tr_sb b;
     tr_sb_init(&b);
     tr_rt_site_text(site, frame->payload, &b);
-    PyObject *r = b.oom ? PyErr_NoMemory()
-                        : PyUnicode_DecodeUTF8(b.d ? b.d : "", (Py_ssize_t)b.n, "surrogatepass");
+    PyObject *r =
+        b.oom ? PyErr_NoMemory() : PyUnicode_DecodeUTF8(b.d ? b.d : "", (Py_ssize_t)b.n, "surrogatepass");
     tr_sb_fini(&b);
     return r;
 }
@@ -467,6 +467,8 @@ static PyObject *linked(making *k, const tr_frame *frame, uint64_t number) {
         of.links = frame->links;
         raise_frame(k, (int32_t)r->code, &of);
         *made = tr_py_fetch();
+        if (r->made && *made)
+            PyException_SetTraceback(*made, Py_None);
         assert(*made && "a link that is made is an exception");
     }
     return r ? *made : NULL;

@@ -382,7 +382,7 @@ static void protect(emission *m, tr_bid src, uint32_t first) {
     if (tr_blk_raises(m->dst, m->start[src]))
         tr_blk_protect(m->dst, m->start[src], e);
     for (tr_bid b = first; b < end; b++)
-        if (tr_blk_raises(m->dst, b))
+        if (tr_blk_raises(m->dst, b) && !tr_handler_now(m->dst, b)) /* but a cause that is only made */
             tr_blk_protect(m->dst, b, e);
 }
 
@@ -390,6 +390,7 @@ static void emit_raise(emission *m, const tr_ins *in) {
     tr_raising r = {.what = {0}};
     if (use(m, in, 0, &r.what) && (in->nargs < 2 || use(m, in, 1, &r.context)) &&
         (in->nargs < 3 || use(m, in, 2, &r.cause))) {
+        m->f->p->handles |= tr_infer_makes_cause(&r);
         if (tr_infer_raise(&m->e, &r))
             return;
         fail_here(m, in);

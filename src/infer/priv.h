@@ -166,6 +166,8 @@ tr_place tr_infer_place(const tr_fn *src, const tr_ins *in);
 typedef struct tr_raising {
     tr_tv what, context, cause;
 } tr_raising;
+/* `raise A from B()`: the cause is caught as soon as it is made. */
+bool tr_infer_makes_cause(const tr_raising *r);
 /* Links, payload and site of a raise. */
 bool tr_infer_raise(tr_em *e, const tr_raising *r);
 

@@ -645,14 +645,21 @@ static void link(tr_em *e, const tr_raising *r) {
     }
 }
 
+/* An exception to be made: its class, and of which arguments; NULL: it is none. */
+static const tr_obj *class_to_raise(tr_tv x, uint32_t *n) {
+    bool lit = x.ty->kind == TR_TY_LIT && (x.ty->lit->kind == TR_OBJ_EXC || x.ty->lit->kind == TR_OBJ_EXCVAL);
+    *n = lit ? 0 : x.ty->n;
+    return lit || (x.ty->kind == TR_TY_EXC && !tr_em_is_caught(x.ty)) ? x.ty->lit : NULL;
+}
+
+bool tr_infer_makes_cause(const tr_raising *r) {
+    uint32_t n;
+    return r->cause.ty && class_to_raise(r->cause, &n);
+}
+
 static bool check_cause(tr_em *e, const tr_raising *r) {
-    if (!r->cause.ty || tr_tv_is_none(r->cause) || tr_em_is_caught(r->cause.ty))
+    if (!r->cause.ty || tr_tv_is_none(r->cause) || tr_em_is_caught(r->cause.ty) || tr_infer_makes_cause(r))
         return true;
-    bool exc = r->cause.ty->kind == TR_TY_EXC ||
-               (r->cause.ty->kind == TR_TY_LIT &&
-                (r->cause.ty->lit->kind == TR_OBJ_EXC || r->cause.ty->lit->kind == TR_OBJ_EXCVAL));
-    if (exc)
-        return tr_em_unsupported(e, "raise-from", "an exception raised from one that was not raised itself");
     return tr_em_error(e, "exception causes must derive from BaseException, not %s",
                        tr_em_tyname(e, r->cause.ty));
 }
@@ -681,21 +688,10 @@ static bool has_string(const tr_ty *text) {
     return false;
 }
 
-bool tr_infer_raise(tr_em *e, const tr_raising *r) {
-    tr_tv x = r->what;
-    const tr_obj *cls = NULL;
-    uint32_t n = 0;
-    if (!check_cause(e, r))
-        return false;
-    if (tr_em_is_caught(x.ty))
-        return raise_again(e, r);
-    if (x.ty->kind == TR_TY_EXC) {
-        cls = x.ty->lit;
-        n = x.ty->n;
-    } else if (x.ty->kind == TR_TY_LIT &&
-               (x.ty->lit->kind == TR_OBJ_EXC || x.ty->lit->kind == TR_OBJ_EXCVAL)) {
-        cls = x.ty->lit;
-    }
+/* Class, payload and site. */
+static bool raise_made(tr_em *e, tr_tv x, const tr_raising *links) {
+    uint32_t n;
+    const tr_obj *cls = class_to_raise(x, &n);
     if (!cls)
         return tr_em_error(e, "exceptions must derive from BaseException, not %s", tr_em_tyname(e, x.ty));
     bool format = n == 1 && x.ty->items[0]->kind == TR_TY_TEXT &&
@@ -711,7 +707,8 @@ bool tr_infer_raise(tr_em *e, const tr_raising *r) {
     tr_sb_fini(&m.text);
     if (!ok || e->dry)
         return ok;
-    link(e, r);
+    if (links)
+        link(e, links);
     tr_site *s = TR_NEW(&e->ctx->arena, tr_site);
     s->exc = cls->u.exc;
     s->text = text;
@@ -721,4 +718,32 @@ bool tr_infer_raise(tr_em *e, const tr_raising *r) {
     tr_val v = tr_emit_v(&e->b, TR_OP_RAISE, NULL, m.npay, m.pay);
     tr_at(e->b.fn, v)->imm.site = s;
     return true;
+}
+
+/* The cause as one that was caught: raised to the place behind it. */
+static bool make_cause(tr_em *e, tr_raising *r) {
+    tr_fn *f = e->b.fn;
+    tr_tv code;
+    if (e->dry)
+        return raise_made(e, r->cause, NULL);
+    tr_edge on = {.to = tr_blk_new(f)};
+    tr_bid body = tr_blk_new(f);
+    tr_try(&e->b, body, &on);
+    e->b.blk = body;
+    if (!raise_made(e, r->cause, NULL))
+        return false;
+    e->b.blk = on.to;
+    r->cause = tr_em_catch(e);
+    code = tr_em_item(e, r->cause, 0);
+    tr_em_callrt(e, TR_RT_MADE, NULL, NULL, 1, &code);
+    return true;
+}
+
+bool tr_infer_raise(tr_em *e, const tr_raising *as) {
+    tr_raising r = *as;
+    if (!check_cause(e, &r) || (tr_infer_makes_cause(&r) && !make_cause(e, &r)))
+        return false;
+    if (tr_em_is_caught(r.what.ty))
+        return raise_again(e, &r);
+    return raise_made(e, r.what, &r);
 }

@@ -126,7 +126,8 @@ static tr_tv told(tr_em *e, tr_tv x, int how, const char *unknown) {
     tr_tv v[2] = {tr_em_i64(e, how), tr_em_item(e, x, 0)};
     tr_tv s = tr_em_callrt(e, TR_RT_EXC_TEXT, tr_ty_string(e->types), NULL, 2, v), n = tr_em_strlen(e, s);
     assert(tr_em_is_caught(x.ty) && "what is about to be raised has its arguments");
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, n, tr_em_i64(e, TR_SAY_NOTHING)), TR_EXC_NOTIMPL, unknown, 0, NULL);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, n, tr_em_i64(e, TR_SAY_NOTHING)), TR_EXC_NOTIMPL, unknown, 0,
+                NULL);
     tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, n, tr_em_i64(e, 0)), TR_EXC_MEMORY, "cannot allocate a string", 0,
                 NULL);
     return s;
@@ -135,9 +136,10 @@ static tr_tv told(tr_em *e, tr_tv x, int how, const char *unknown) {
 bool tr_lib_show_exc(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
     if (!tr_em_is_caught(x.ty))
         return tr_lib_show_no(e, x, repr, to);
-    tr_tv s = told(e, x, repr ? TR_SAY_REPR : TR_SAY_STR,
-                   "compiled code does not know what this exception says: its class has an __init__ or a __str__ "
-                   "of its own, or it was made outside");
+    tr_tv s =
+        told(e, x, repr ? TR_SAY_REPR : TR_SAY_STR,
+             "compiled code does not know what this exception says: its class has an __init__ or a __str__ "
+             "of its own, or it was made outside");
     return tr_lib_show_string(e, s, false, to);
 }
 

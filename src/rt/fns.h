@@ -102,6 +102,7 @@ int64_t tr_rt_class(const tr_frame *f, int64_t site, const uint16_t *table);
 /* What a handler takes out of the frame, a tr_raised, but for its code, and puts back. */
 void tr_rt_catch(const tr_frame *f, void *to, const void *sites);
 void tr_rt_again(tr_frame *f, const void *from);
+void tr_rt_made(tr_frame *f, int64_t exc);
 /* What one that was caught says (told.c). */
 void tr_rt_exc_text(tr_frame *f, int64_t how, int64_t exc, tr_str *out);
 /* Context and cause of an exception (link.c); each is what `catch` gave, 0 is None. */

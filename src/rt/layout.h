@@ -188,8 +188,8 @@ typedef struct tr_late {
     /* NULL: not compiled yet. int32_t (tr_frame *, parts of the arguments ..., tr_slot
      * *ret), result as tr_entry's */
     _Atomic(void *) entry;
-    const void *meta;        /* with it: describes its raise sites (code/meta.h) */
-    const uint16_t *classes; /* with it: the number of each one's exception */
+    const void *meta;             /* with it: describes its raise sites (code/meta.h) */
+    const uint16_t *classes;      /* with it: the number of each one's exception */
     const struct tr_msite *sites; /* with it: rt/site.h */
     _Atomic(const char *)
         why;        /* it could not be compiled when it was first reached, and not for lack of memory */
@@ -281,6 +281,8 @@ typedef struct tr_raised {
     uint64_t context, cause;
     uint32_t ntrace;
     uint16_t ninner;
+    bool
+        made; /* and not raised, as `raise A from B()` has it: no place of the program's is in its traceback */
     const void *inner;
     const tr_late *late;
     const struct tr_msite *site; /* NULL: none that is known (tr_rt_exc_text) */
@@ -295,7 +297,8 @@ enum {
 typedef struct tr_kept {
     struct tr_kept *next;
     uint64_t number;
-    const char *text[TR_SAY_ARG]; /* by TR_SAY_STR ..., in UTF-8; NULL: there was no memory for it, or it has none */
+    const char
+        *text[TR_SAY_ARG]; /* by TR_SAY_STR ..., in UTF-8; NULL: there was no memory for it, or it has none */
     void (*drop)(struct tr_kept *);
 } tr_kept;
 enum { TR_FRAME_KEPT = 256 }; /* so many of the latest are there for sure */

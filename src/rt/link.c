@@ -30,6 +30,7 @@ void tr_rt_catch(const tr_frame *f, void *to, const void *sites) {
     tr_raised *r = to;
     r->site = sites ? site_of(f, r->code, sites) : NULL;
     r->number = 0;
+    r->made = false;
     memcpy(r->payload, f->payload, sizeof r->payload);
     r->context = f->linked ? f->context : 0;
     r->cause = f->linked ? f->cause : 0;
@@ -90,6 +91,11 @@ void tr_rt_context(tr_frame *f, int64_t exc) {
 
 void tr_rt_cause(tr_frame *f, int64_t exc) {
     set_links(f, f->linked ? f->context : 0, exc ? number_of(f, exc) : TR_FROM_NONE);
+}
+
+void tr_rt_made(tr_frame *f, int64_t exc) {
+    (void)f;
+    caught(exc)->made = true;
 }
 
 /* An exception cannot be its own context: who has it as one of those that lead to it has

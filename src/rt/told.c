@@ -297,9 +297,10 @@ void tr_rt_exc_text(tr_frame *f, int64_t how, int64_t exc, tr_str *out) {
     const tr_msite *site = r->site;
     tr_sb b;
     tr_sb_init(&b);
-    bool told = site    ? site->says == TR_SAYS_KEPT ? put_kept(f, r, how, &b) : put_site(site, r->payload, how, &b)
-                : r->code == TR_CODE_MEMORY ? put_memory(how, &b)
-                                            : false;
+    bool told =
+        site ? site->says == TR_SAYS_KEPT ? put_kept(f, r, how, &b) : put_site(site, r->payload, how, &b)
+        : r->code == TR_CODE_MEMORY ? put_memory(how, &b)
+                                    : false;
     if (b.oom || !told)
         *out = (tr_str){NULL, NULL, (int64_t)((uint64_t)(b.oom ? -1 : TR_SAY_NOTHING) << TR_STR_LENGTH)};
     else
