@@ -265,6 +265,7 @@ static PyObject *next_arg(const tr_msite *site, const tr_frame *frame, sitepos *
     case 'C':
     case 'c': return PyComplex_FromDoubles(p[0].f, p[1].f);
     case 's': return tr_box_string(p);
+    case 'y': return tr_box_bytes(p);
     case 'I': return PyLong_FromLongLong(a->i);
     case 'U': return PyLong_FromUnsignedLongLong((uint64_t)a->i);
     case 'Z':

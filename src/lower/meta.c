@@ -105,6 +105,7 @@ static bool payload_arg(const tr_ty *t, tr_marg *a) {
     case TR_TY_C64: a->kind = 'c'; return true;
     case TR_TY_C128: a->kind = 'C'; return true;
     case TR_TY_STRING: a->kind = 's'; return true;
+    case TR_TY_BYTES: a->kind = 'y'; return true;
     default: a->kind = tr_ty_class(t); return tr_ty_is_int(t);
     }
 }

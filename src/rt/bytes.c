@@ -45,7 +45,7 @@ static uint32_t cased(int64_t how, uint32_t c, bool first, bool within) {
     return up ? c - 32 : down ? c + 32 : c;
 }
 
-static void put_repr(const tr_str *s, tr_sb *b) {
+void tr_bytes_repr(const tr_str *s, tr_sb *b) {
     int64_t n = tr_str_len(s);
     bool single = false, twice = false;
     for (int64_t i = 0; i < n; i++) {
@@ -82,7 +82,7 @@ void tr_rt_bytes_make(tr_frame *f, int64_t how, STR_PARTS(s), tr_str *out) {
     if (how == TR_BYTES_REPR || how == TR_BYTES_HEX) {
         tr_sb b;
         tr_sb_init(&b);
-        how == TR_BYTES_REPR ? put_repr(&x, &b) : put_hex(&x, &b);
+        how == TR_BYTES_REPR ? tr_bytes_repr(&x, &b) : put_hex(&x, &b);
         *out = b.oom ? (tr_str){NULL, NULL, -1} : tr_str_of_text(f, b.n ? b.d : "", b.n);
         tr_sb_fini(&b);
         return;

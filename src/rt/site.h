@@ -9,7 +9,7 @@
 /* One value shown in a message or passed to an exception: a payload slot or a constant. */
 typedef struct tr_marg {
     /* payload: i int64, u uint64, d double, f float, h half, b bool, C complex, c complex64 (two double slots
-     * each), s a string (a tr_str, three slots);
+     * each), s a string (a tr_str, three slots), y bytes (the same);
      * constant: I int, U unsigned, D double, F float, Z complex (d, and the bits of i), z complex64, B
      * bool, S text, N None; T: a tuple of the next i */
     char kind;
@@ -29,7 +29,8 @@ static inline unsigned tr_marg_slots(char kind) {
     case 'b': return 1;
     case 'C':
     case 'c': return 2;
-    case 's': return 3;
+    case 's':
+    case 'y': return 3;
     default: return 0;
     }
 }

@@ -26,5 +26,6 @@ void tr_str_text(const tr_str *s, tr_sb *out);
 void tr_str_spec(const tr_str *s, const char *spec, tr_sb *out);
 /* As repr() has it. */
 void tr_str_repr(const tr_str *s, tr_sb *out);
+void tr_bytes_repr(const tr_str *s, tr_sb *out);
 
 #endif

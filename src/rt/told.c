@@ -88,6 +88,10 @@ static void put_arg(const tr_marg *a, const tr_slot *p, bool repr, tr_sb *b) {
         s = string_at(p);
         repr ? tr_str_repr(&s, b) : tr_str_text(&s, b);
         break;
+    case 'y':
+        s = string_at(p);
+        tr_bytes_repr(&s, b);
+        break;
     case 'I': put_int(a->i, b); break;
     case 'U': put_uint((uint64_t)a->i, b); break;
     case 'D': put_float(a->d, 64, b); break;
