@@ -76,6 +76,8 @@ static const char *class_of(tr_em *e, tr_tv x) {
         return "typed dict";
     if (o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_TYPED_SET)
         return "typed set";
+    if (o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_BYTES)
+        return "bytes class";
     if (o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_DICT)
         return "dict class";
     return cls;

@@ -76,6 +76,9 @@ bool tr_lib_huge_float(tr_em *e, tr_tv x, tr_tv *out);
 tr_tv tr_lib_int_to_int(tr_em *e, tr_tv x);
 /* The text of a constant; NULL: only run time knows it. */
 const char *tr_lib_known_text(tr_em *e, tr_tv x);
+/* split() and splitlines() of a string, or of the characters of bytes into bytes (lib/pystr.c). */
+bool tr_lib_split(tr_em *e, const tr_bcall *c, bool bytes, tr_tv *out);
+bool tr_lib_lines(tr_em *e, const tr_bcall *c, bool bytes, tr_tv *out);
 /* What type(e) of an exception that was caught gives; it is compared with nothing. */
 bool tr_lib_is_exc_class(const tr_ty *t);
 bool tr_lib_no_exc_class(tr_em *e);

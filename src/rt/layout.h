@@ -109,7 +109,8 @@ enum {
     TR_STR_LINE_END,
     TR_STR_NEXT_LINE,
     TR_STR_WORDS, /* how many there are from there on */
-    TR_STR_LINES
+    TR_STR_LINES,
+    TR_STR_OF_BYTES = 8 /* with one of them: blanks and ends of lines are those of ASCII */
 };
 /* EXC_TEXT: str(), repr(), the name of the class, the one argument if that is a string */
 enum { TR_SAY_STR, TR_SAY_REPR, TR_SAY_NAME, TR_SAY_ARG, TR_SAY_NOTHING = -2 };

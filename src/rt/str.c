@@ -466,14 +466,21 @@ int64_t tr_rt_str_edge(int64_t how, STR_PARTS(s), STR_PARTS(set), int64_t from) 
     return n;
 }
 
+/* Is it a blank, or the end of a line? */
+static bool breaks(uint32_t c, bool line, bool bytes) {
+    if (!bytes)
+        return tr_rt_char_is(c, line ? TR_CHAR_LINE : TR_CHAR_SPACE);
+    return line ? c == '\n' || c == '\r' : c == ' ' || (c >= '\t' && c <= '\r');
+}
+
 /* Words are begun where no space is, behind one or at the start; lines by what is in them, if only their
  * end. */
-static int64_t count_of(bool words, const tr_str *s, int64_t from) {
+static int64_t count_of(bool words, bool bytes, const tr_str *s, int64_t from) {
     int64_t n = tr_str_len(s), count = 0;
     bool within = false;
     for (int64_t i = from; i < n; i++) {
         uint32_t c = tr_str_at(s, i);
-        bool ends = tr_rt_char_is(c, words ? TR_CHAR_SPACE : TR_CHAR_LINE);
+        bool ends = breaks(c, !words, bytes);
         count += !within && !(words && ends);
         within = !ends;
         if (!words && c == '\r' && i + 1 < n && tr_str_at(s, i + 1) == '\n')
@@ -485,25 +492,27 @@ static int64_t count_of(bool words, const tr_str *s, int64_t from) {
 int64_t tr_rt_str_next(int64_t how, STR_PARTS(s), int64_t from) {
     tr_str x = STR_OF(s);
     int64_t n = tr_str_len(&x);
+    bool bytes = how & TR_STR_OF_BYTES;
+    how &= ~TR_STR_OF_BYTES;
     switch (how) {
     case TR_STR_WORDS:
-    case TR_STR_LINES: return count_of(how == TR_STR_WORDS, &x, from);
+    case TR_STR_LINES: return count_of(how == TR_STR_WORDS, bytes, &x, from);
     case TR_STR_NEXT_WORD:
     case TR_STR_NEXT_SPACE: {
         bool space = how == TR_STR_NEXT_SPACE;
-        while (from < n && tr_rt_char_is(tr_str_at(&x, from), TR_CHAR_SPACE) != space)
+        while (from < n && breaks(tr_str_at(&x, from), false, bytes) != space)
             from++;
         return from;
     }
     case TR_STR_LAST_WORD:
     case TR_STR_LAST_SPACE: {
         bool space = how == TR_STR_LAST_SPACE;
-        while (from > 0 && tr_rt_char_is(tr_str_at(&x, from - 1), TR_CHAR_SPACE) != space)
+        while (from > 0 && breaks(tr_str_at(&x, from - 1), false, bytes) != space)
             from--;
         return from;
     }
     case TR_STR_LINE_END:
-        while (from < n && !tr_rt_char_is(tr_str_at(&x, from), TR_CHAR_LINE))
+        while (from < n && !breaks(tr_str_at(&x, from), true, bytes))
             from++;
         return from;
     default: /* TR_STR_NEXT_LINE: behind the end of a line */

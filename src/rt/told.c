@@ -168,6 +168,10 @@ static void put_by_spec(const reading *r, const char *s, const char *end, tr_sb 
         t = string_at(p);
         put_string_by(&t, spec, b);
         break;
+    case 'y':
+        t = string_at(p);
+        tr_bytes_repr(&t, b);
+        break;
     case 'S': put_text_by(a->s, spec, b); break;
     case 'd': tr_rt_spec_float(spec, p->f, b); break;
     case 'D': tr_rt_spec_float(spec, a->d, b); break;
