@@ -76,6 +76,8 @@ static const char *class_of(tr_em *e, tr_tv x) {
         return "typed dict";
     if (o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_TYPED_SET)
         return "typed set";
+    if (o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_STR)
+        return "str class";
     if (o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_BYTES)
         return "bytes class";
     if (o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_DICT)
@@ -168,7 +170,7 @@ static const char *python_class(tr_tv x) {
 
 /* Is it a method of str that is not compiled? */
 static bool is_left_out(const char *name) {
-    static const char *const names[] = {"encode", "format", "format_map", "maketrans", "translate"};
+    static const char *const names[] = {"encode", "format", "format_map", "maketrans"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], name) == 0)
             return true;

@@ -24,6 +24,14 @@ bool tr_lib_py_repr(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return tr_em_str(e, c->a[0], true, out);
 }
 
+/* repr() with escapes. */
+bool tr_lib_py_ascii(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    if (!tr_em_str(e, c->a[0], true, out) || !tr_em_string(e, *out, out))
+        return false;
+    *out = tr_lib_bytes_made(e, TR_BYTES_ASCII, *out);
+    return true;
+}
+
 static bool in_base(tr_em *e, const tr_bcall *c, const char *spec, tr_tv *out) {
     return tr_fam_number(e, c, c->a[0], "bi") &&
            tr_em_spec(e, c->a[0], tr_em_lit(e, tr_obj_str(&e->ctx->arena, spec)), out);

@@ -77,13 +77,25 @@ static void put_hex(const tr_str *s, tr_sb *b) {
     }
 }
 
+static void put_ascii(const tr_str *s, tr_sb *b) {
+    for (int64_t i = 0; i < tr_str_len(s); i++) {
+        uint32_t c = tr_str_at(s, i);
+        if (c < 0x80)
+            tr_sb_putc(b, (char)c);
+        else
+            tr_sb_printf(b, c < 0x100 ? "\\x%02x" : c < 0x10000 ? "\\u%04x" : "\\U%08x", c);
+    }
+}
+
 void tr_rt_bytes_make(tr_frame *f, int64_t how, STR_PARTS(s), tr_str *out) {
     tr_str x = STR_OF(s);
     int64_t n = tr_str_len(&x);
-    if (how == TR_BYTES_REPR || how == TR_BYTES_HEX) {
+    if (how == TR_BYTES_REPR || how == TR_BYTES_HEX || how == TR_BYTES_ASCII) {
         tr_sb b;
         tr_sb_init(&b);
-        how == TR_BYTES_REPR ? tr_bytes_repr(&x, &b) : put_hex(&x, &b);
+        how == TR_BYTES_REPR  ? tr_bytes_repr(&x, &b)
+        : how == TR_BYTES_HEX ? put_hex(&x, &b)
+                              : put_ascii(&x, &b);
         *out = b.oom ? (tr_str){NULL, NULL, -1} : tr_str_of_text(f, b.n ? b.d : "", b.n);
         tr_sb_fini(&b);
         return;

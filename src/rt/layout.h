@@ -141,6 +141,7 @@ enum {
     TR_BYTES_CAPITALIZE,
     TR_BYTES_LOW, /* of each character the low eight bits */
     TR_BYTES_REPR,
+    TR_BYTES_ASCII, /* of a string, with escapes for what is not ASCII */
     TR_BYTES_HEX
 };
 enum {

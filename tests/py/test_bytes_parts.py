@@ -56,7 +56,10 @@ def test_cut(s, x, y):
 @given(s=st.one_of(st.text(alphabet="0aF \t\xa0z", max_size=7), st.binary(max_size=5).map(bytes.hex)))
 def test_fromhex(s):
     got, want = outcome(FROMHEX, s), outcome(FROMHEX.py_func, s)
-    if isinstance(want, tuple) and sys.version_info >= (3, 14):  # which has another text for an odd number of digits
+    if isinstance(want, tuple) and sys.version_info >= (
+        3,
+        14,
+    ):  # which has another text for an odd number of digits
         assert got[0] is want[0]
     else:
         assert got == want

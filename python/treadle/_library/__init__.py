@@ -168,6 +168,8 @@ METHODS: dict[str, tuple[str, str, str]] = {
     "index": ("list", "lists", "of_list_index"),
     "remove": ("list", "lists", "of_list_remove"),
     "count": ("list", "lists", "of_list_count"),
+    "translate": ("str", "strings", "of_str_translate"),
+    "maketrans": ("str class", "strings", "of_str_maketrans"),
     "rotate": ("deque", "counting", "of_deque_rotate"),
     "most_common": ("Counter", "counting", "of_counter_most_common"),
     "elements": ("Counter", "counting", "of_counter_elements"),
