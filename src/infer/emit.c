@@ -294,6 +294,20 @@ static bool gives_display(const tr_func *of, const tr_ty *t) {
     return false;
 }
 
+/* One that was caught is known as long as its handler runs: what says which it is lies in the function's own
+ * memory. */
+static bool holds_caught(const tr_ty *t) {
+    bool yes = tr_em_is_caught(t);
+    for (uint32_t i = 0; !yes && i < t->n; i++)
+        yes = holds_caught(t->items[i]);
+    return yes;
+}
+
+static void refuse_caught(emission *m) {
+    tr_em_unsupported(&m->e, "exc-value", "an exception that was caught, kept beyond its handler");
+    m->failed = true;
+}
+
 static void emit_ret(emission *m, const tr_ins *in) {
     const tr_ty *want = m->s->ret;
     tr_tv x, y;
@@ -306,6 +320,11 @@ static void emit_ret(emission *m, const tr_ins *in) {
     if (gives_display(of, want) && !of->round) {
         tr_em_unsupported(&m->e, "list-result", "returning a list");
         fail_here(m, in);
+        end_unreachable(m);
+        return;
+    }
+    if (holds_caught(want)) {
+        refuse_caught(m);
         end_unreachable(m);
         return;
     }
@@ -486,17 +505,6 @@ static void emit_ins(emission *m, tr_val v) {
         tr_val_name(m->dst, out.v, m->src->names.d[v]);
 }
 
-/* Which exception it is must be known where it is raised again. */
-static void refuse_caught(emission *m, tr_bid b) {
-    m->e.place = place_of(m, tr_at(m->src, tr_blk_at(m->src, b)->first));
-    tr_em_unsupported(&m->e, "exc-value", "an exception that was caught, kept beyond its handler");
-    m->failed = true;
-}
-
-static bool is_caught(const tr_ty *t) {
-    return tr_em_is_caught(t) || (t->kind == TR_TY_OPT && is_caught(t->items[0]));
-}
-
 static void make_blocks(emission *m) {
     for (uint32_t k = 0; k < m->src->rpo.n; k++) {
         tr_bid b = m->src->rpo.d[k];
@@ -513,8 +521,10 @@ static void make_blocks(emission *m) {
                               : t->weak ? tr_ty_strong(m->f->ctx->types, t)
                                         : t;
             tr_val v = tr_blk_param(m->dst, m->start[b], ir, name);
-            if (t && is_caught(t))
-                refuse_caught(m, b);
+            if (t && holds_caught(t)) {
+                m->e.place = place_of(m, tr_at(m->src, tr_blk_at(m->src, b)->first));
+                refuse_caught(m);
+            }
             if (t)
                 m->val[p] = (tr_tv){t, v};
         }

@@ -586,7 +586,6 @@ static bool add_tuple(message *m, tr_tv v) {
 
 /* One more argument; false when it is no value that an exception can take. */
 static bool add_arg(message *m, tr_tv v) {
-    uint32_t slots = tr_ty_nparts(v.ty);
     if (tr_tv_is_none(v))
         return push_arg(m, tr_obj_none());
     if (v.ty->kind == TR_TY_LIT)
@@ -597,6 +596,7 @@ static bool add_arg(message *m, tr_tv v) {
         return false;
     if (!tr_ty_is_scalar(v.ty) && v.ty->kind != TR_TY_STRING && v.ty->kind != TR_TY_BYTES)
         return tr_em_unsupported(m->e, "raise-args", "an exception argument of %s", tr_em_tyname(m->e, v.ty));
+    uint32_t slots = tr_ty_nparts(v.ty);
     if (m->slots + slots > TR_FRAME_PAYLOAD)
         return tr_em_unsupported(m->e, "raise-args", "more than %d numbers in an exception",
                                  TR_FRAME_PAYLOAD);

@@ -233,6 +233,28 @@ def test_refused():
                 last = e
         print(last)
 
+    @njit
+    def returned():
+        try:
+            raise ValueError
+        except ValueError as e:
+            return e, 1
+
+    @njit
+    def of_another():
+        return str(returned()[0])
+
+    @njit
+    def carried():
+        last = (1, 2)
+        for i in range(2):
+            try:
+                raise ValueError(str(i))
+            except ValueError as e:
+                if i == 0:
+                    first = (e, i)
+        print(first[0], last)
+
     for f, words in [
         (class_is, "isinstance"),
         (attribute, "'code' of an exception"),
