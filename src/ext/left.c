@@ -44,7 +44,7 @@ static uint64_t class_number(const tr_cloops *t, PyTypeObject *cls) {
     return TR_EXC_EXCEPTION;
 }
 
-/* Gives back the reference. Only threads with the GIL can ask an exception what it says, so it is asked now. */
+/* Gives back the reference. Only threads with the GIL can ask an exception what it says, so that is now. */
 static const char *copy_text(PyObject *o) {
     const char *s = o ? PyUnicode_AsUTF8(o) : NULL;
     char *copy = s ? strdup(s) : NULL;

@@ -21,10 +21,6 @@ static const tr_ty *caught_type(tr_em *e) {
     return tr_ty_exc(e->types, tr_obj_none(), 1, &code);
 }
 
-bool tr_em_is_caught(const tr_ty *t) {
-    return t->kind == TR_TY_EXC && t->lit->kind == TR_OBJ_NONE;
-}
-
 tr_tv tr_em_catch(tr_em *e) {
     const tr_ty *t = tr_ty_scalar(e->types, TR_TY_I64);
     tr_tv code = {t, e->dry ? TR_NOVAL : tr_emit0(&e->b, TR_OP_CATCH, t)};
@@ -152,16 +148,6 @@ bool tr_lib_exc_args(tr_em *e, const tr_bcall *c, tr_tv *out) {
                    "compiled code knows the args of an exception only where they are one string");
     *out = tr_em_tuple(e, 1, &s);
     return true;
-}
-
-bool tr_lib_is_exc_class(const tr_ty *t) {
-    return t->kind == TR_TY_METHOD && strcmp(t->name, "__class__") == 0;
-}
-
-bool tr_lib_no_exc_class(tr_em *e) {
-    tr_em_unsupported(e, "class-value", "comparing the class of an exception that was caught");
-    tr_em_hint(e, "isinstance(e, ValueError) asks for its class and those derived from it");
-    return false;
 }
 
 /* type(e): a class that can be asked for its name. */

@@ -263,9 +263,10 @@ static bool of_items(tr_em *e, tr_tv x, tr_tv *out) {
         return tr_lib_py_bytes(e, &(tr_bcall){.n = 3, .a = (tr_tv[3]){{0}}}, out);
     if (item->kind != TR_TY_I64)
         return tr_em_unsupported(e, "bytes", "bytes() of items of %s", tr_em_tyname(e, item));
-    tr_tv s = tr_em_callrt(e, TR_RT_BYTES_OF_LIST, tr_ty_string(e->types), NULL, 1, &x), n = tr_em_strlen(e, s);
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, n, tr_em_i64(e, -2)), TR_EXC_VALUE, "bytes must be in range(0, 256)",
-                0, NULL);
+    tr_tv s = tr_em_callrt(e, TR_RT_BYTES_OF_LIST, tr_ty_string(e->types), NULL, 1, &x),
+          n = tr_em_strlen(e, s);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, n, tr_em_i64(e, -2)), TR_EXC_VALUE,
+                "bytes must be in range(0, 256)", 0, NULL);
     tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, n, tr_em_i64(e, 0)), TR_EXC_MEMORY, "cannot allocate a string", 0,
                 NULL);
     return made(e, true, s, out);

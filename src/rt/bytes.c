@@ -192,7 +192,10 @@ void tr_rt_bytes_table(tr_frame *f, STR_PARTS(from), STR_PARTS(to), tr_str *out)
 }
 
 static int digit_of(uint32_t c) {
-    return is_digit(c) ? (int)c - '0' : c >= 'a' && c <= 'f' ? (int)c - 'a' + 10 : c >= 'A' && c <= 'F' ? (int)c - 'A' + 10 : -1;
+    return is_digit(c)            ? (int)c - '0'
+           : c >= 'a' && c <= 'f' ? (int)c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? (int)c - 'A' + 10
+                                  : -1;
 }
 
 /* Two digits a byte, blanks of ASCII between them: how many there are, stored where there is a place; *bad:

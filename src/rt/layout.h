@@ -283,8 +283,7 @@ typedef struct tr_raised {
     uint64_t context, cause;
     uint32_t ntrace;
     uint16_t ninner;
-    bool
-        made; /* and not raised, as `raise A from B()` has it: no place of the program's is in its traceback */
+    bool made; /* and not raised, as by `raise A from B()`: its traceback has no place of the program's */
     const void *inner;
     const tr_late *late;
     const struct tr_msite *site; /* NULL: none that is known (tr_rt_exc_text) */

@@ -1,4 +1,4 @@
-/* Raise sites, as the code that catches and the host that raises find them. Plain data, which code/meta.c keeps. */
+/* Raise sites, as code that catches and the host that raises find them. Plain data; code/meta.c keeps it. */
 #ifndef TR_RT_SITE_H
 #define TR_RT_SITE_H
 
@@ -35,8 +35,8 @@ static inline unsigned tr_marg_slots(char kind) {
     }
 }
 
-/* What str() and repr() make of the exception: nothing that is known here; what BaseException does; of a single
- * argument its repr(), as a KeyError has it; what the host said of one that it keeps. */
+/* What str() and repr() make of the exception: nothing that is known here; what BaseException does; of a
+ * single argument its repr(), as a KeyError has it; what the host said of one that it keeps. */
 typedef enum tr_says { TR_SAYS_ITSELF, TR_SAYS_ARGS, TR_SAYS_REPR, TR_SAYS_KEPT } tr_says;
 
 typedef struct tr_msite {

@@ -1,8 +1,9 @@
-/* What an exception says: str() and repr() of one that was caught, and the message that the host gives to one
- * that it makes (ext/pyerr.c). Its raise site has the pieces, its payload the values; all is as CPython has it.
+/* What an exception says: str() and repr() of one that was caught, and the message that the host gives to
+ * one that it makes (ext/pyerr.c). Its raise site has the pieces, its payload the values; all is as CPython
+ * has it.
  *
- * A class with a __str__ or an __init__ of its own would have to be asked, which only the host could: what such
- * exceptions say is not known here. */
+ * A class with a __str__ or an __init__ of its own would have to be asked, which only the host could: what
+ * such exceptions say is not known here. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,7 +156,7 @@ static void put_text_by(const char *s, const char *spec, tr_sb *b) {
         tr_fspec_string(&how, s, b);
 }
 
-/* Writes what stands at s, whose number infer has made an int64, an uint64, a double or a complex of these. */
+/* Writes what stands at s, whose number infer has made an int64, an uint64, a double or a complex. */
 static void put_by_spec(const reading *r, const char *s, const char *end, tr_sb *b) {
     char spec[TR_FSPEC_LONG];
     const tr_slot *p;
@@ -186,8 +187,8 @@ static void put_by_spec(const reading *r, const char *s, const char *end, tr_sb 
     }
 }
 
-/* "{w}": the index as the user wrote it. Payload 0 is the index after wrapping, payload 1 the size: a negative
- * one has had the size added. Unsigned: an index that was an uint64 may be any pattern of bits. */
+/* "{w}": the index as the user wrote it. Payload 0 is the index after wrapping, payload 1 the size: a
+ * negative one has had the size added. Unsigned: an index that was an uint64 may be any pattern of bits. */
 static void put_written(const tr_slot *p, tr_sb *b) {
     put_int(p[0].i < 0 ? (int64_t)(p[0].u - p[1].u) : p[0].i, b);
 }
