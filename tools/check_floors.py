@@ -231,7 +231,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("blas", "fft"),
     ),
     "infer": (
-        ("cells", "handlers", "match", "optional", "sizes", "stars", "unroll"),
+        ("cells", "match", "optional", "sizes", "stars", "unroll"),
         ("contract", "step"),  # one instruction
         ("outputs",),
         ("infer",),  # the table of instances, and the fixed point
@@ -282,6 +282,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("fspec", "math", "matmul", "mem", "sort"),
         ("dict", "far", "list", "shadow", "str", "str_type.h"),
         ("bytes", "print", "str_case", "str_number"),
+        ("told",),  # by all of these
         ("date", "enter", "order"),  # enter: the way into compiled code
         ("mt", "tick", "watch"),
         ("pool", "pyrandom"),
@@ -344,6 +345,7 @@ DOORS: dict[str, dict[str, str]] = {
     },
     "ext": {
         "tr_box_string": "arguments of an exception",
+        "tr_box_bytes": "the same",
         "tr_ext_definition": "by which a class that is inherited from finds the module",
     },
     "dev": {

@@ -11,6 +11,9 @@
 
 #include "base/strbuf.h"
 
+/* What stands in the place of a specification where repr() of a string is asked for. */
+#define TR_SPEC_REPR "!r"
+
 typedef struct tr_fspec {
     char fill[5]; /* one character in UTF-8 */
     char align;   /* < > ^ = */

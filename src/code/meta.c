@@ -78,6 +78,8 @@ static void put_site(tr_sb *b, const tr_msite *s) {
     tr_sb_putc(b, (char)s->exc);
     put_u32(b, s->own);
     tr_sb_write(b, &s->cls, sizeof s->cls);
+    tr_sb_putc(b, (char)s->says);
+    put_text(b, s->name);
     put_text(b, s->text);
     put_u32(b, s->nargs);
     for (uint32_t i = 0; i < s->nargs; i++) {
@@ -137,7 +139,7 @@ void tr_meta_write(tr_sb *b, const tr_meta *m) {
 
 /* Fewest bytes that one record takes in the text: what it takes in memory is at most GROWTH times as much. */
 enum {
-    MIN_SITE = 1 + 4 + 4 + 4 + 4,
+    MIN_SITE = 1 + 4 + 2 + 1 + 4 + 4 + 4 + 4,
     MIN_ARG = 1 + 8 + 8 + 4,
     MIN_PLACE = 4 + 4 + 16,
     MIN_LATE = 4,
@@ -212,6 +214,8 @@ static void get_site(rd *r, tr_msite *s) {
     get(r, &s->exc, 1);
     s->own = get_u32(r);
     get(r, &s->cls, sizeof s->cls);
+    get(r, &s->says, 1);
+    s->name = get_text(r);
     s->obj = NULL;
     s->text = get_text(r);
     s->args = get_records(r, &s->nargs, MIN_ARG, sizeof *s->args);

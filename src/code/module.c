@@ -57,7 +57,7 @@ static void *resolve(void *self, const char *name) {
         unsigned long k = strtoul(name + sizeof prefix - 1, NULL, 10);
         return k < l->m->meta.nlate ? &l->m->late->part[k].cell : NULL;
     }
-    return tr_symbol_find(name);
+    return strcmp(name, "tr_sites") == 0 ? l->m->meta.sites : tr_symbol_find(name);
 }
 
 static void note_fn(void *self, const char *name, const void *addr, size_t size) {
@@ -160,6 +160,7 @@ void tr_module_add_late(tr_late *l, tr_module *code) {
     atomic_fetch_add_explicit(&all->bytes, code->im.size, memory_order_relaxed);
     l->meta = &code->meta;
     l->classes = code->classes;
+    l->sites = code->meta.sites;
     atomic_store_explicit(&l->entry, code->im.entry, memory_order_release);
 }
 

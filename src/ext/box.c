@@ -494,18 +494,23 @@ static PyObject *box_string(const tr_boxer *b, const tr_ty *ty, const tr_slot **
     return r;
 }
 
-/* The argument where it is one, else a copy. */
-static PyObject *box_bytes(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
-    tr_str s = {(*at)[0].p, (*at)[1].p, (*at)[2].i};
+PyObject *tr_box_bytes(const tr_slot *at) {
+    tr_str s = {at[0].p, at[1].p, at[2].i};
     Py_ssize_t n = (Py_ssize_t)tr_str_len(&s);
     PyObject *o = (PyObject *)((uintptr_t)s.owner & ~(uintptr_t)1);
-    (void)b, (void)ty;
-    *at += 3;
     if (((uintptr_t)s.owner & 1u) && PyBytes_CheckExact(o) && PyBytes_GET_SIZE(o) == n &&
         PyBytes_AS_STRING(o) == s.data)
         return Py_NewRef(o);
     assert(!tr_str_width(&s) && "a character is a byte");
     return PyBytes_FromStringAndSize(s.data, n);
+}
+
+/* The argument where it is one, else a copy. */
+static PyObject *box_bytes(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    (void)b, (void)ty;
+    PyObject *r = tr_box_bytes(*at);
+    *at += 3;
+    return r;
 }
 
 /* --- tuples and the rest --- */

@@ -25,5 +25,6 @@ PyObject *tr_box(const tr_boxer *b, const tr_ty *ty, const tr_slot **at);
 
 /* The Python string of a string's three parts. */
 PyObject *tr_box_string(const tr_slot *at);
+PyObject *tr_box_bytes(const tr_slot *at); /* the same */
 
 #endif

@@ -995,9 +995,21 @@ static PyObject *builtin_exception(tr_frozen *z, uint32_t row) {
     return b && PyType_Check(b) ? b : NULL;
 }
 
+/* Do instances keep the arguments they are made with, and leave str() and repr() to Python's own classes of
+ * which that is known (tr_says)? */
+static bool is_plain_exc(PyTypeObject *cls) {
+    const PyTypeObject *base = cls, *all = (PyTypeObject *)PyExc_BaseException,
+                       *key = (PyTypeObject *)PyExc_KeyError, *os = (PyTypeObject *)PyExc_OSError;
+    while (base && base->tp_flags & Py_TPFLAGS_HEAPTYPE)
+        base = base->tp_base;
+    return base && cls->tp_init == base->tp_init && cls->tp_new == base->tp_new &&
+           cls->tp_repr == all->tp_repr &&
+           (cls->tp_str == all->tp_str || cls->tp_str == key->tp_str || cls->tp_str == os->tp_str);
+}
+
 /* Where the class stands among those of exc.def and those that came before it. */
-static void place_exc(tr_frozen *z, PyTypeObject *cls) {
-    tr_ownexc x = {0};
+static void place_exc(tr_frozen *z, PyTypeObject *cls, const char *name, bool plain) {
+    tr_ownexc x = {.name = name, .plain = plain};
     tr_prog *p = z->prog;
     uint32_t n = p->own_excs.n;
     for (uint32_t i = 0; i < TR_EXC__COUNT; i++) {
@@ -1032,7 +1044,8 @@ static tr_obj *freeze_own_exc(tr_frozen *z, tr_objk kind, PyObject *o) {
     r->u.exc = TR_EXC__COUNT + z->prog->excs.n;
     bind_symbol(z, tr_arena_printf(arena(z), "tr_exc_%u", z->prog->excs.n), o);
     tr_vec_push(arena(z), &z->prog->excs, r);
-    place_exc(z, class_of_exc(o));
+    place_exc(z, class_of_exc(o), tr_arena_strdup(arena(z), repr),
+              kind == TR_OBJ_EXC && is_plain_exc((PyTypeObject *)o));
     return r;
 }
 

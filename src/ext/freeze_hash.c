@@ -93,6 +93,8 @@ static void own_exc(hashing *s, uint32_t exc) {
         return;
     number(s, p->own_excs.d[own].bases);
     number(s, p->own_excs.d[own].derived);
+    text(s, p->own_excs.d[own].name);
+    number(s, p->own_excs.d[own].plain);
     number(s, p->own_excs.d[own].own_bases.n);
     for (uint32_t i = 0; i < p->own_excs.d[own].own_bases.n; i++)
         number(s, p->own_excs.d[own].own_bases.d[i]);

@@ -435,6 +435,12 @@ static bool same_array(PyObject *o, const tr_ty *ty, const tr_slot *at) {
     return memcmp(now, at, (size_t)(end - now) * sizeof *now) == 0;
 }
 
+static bool same_bytes(PyObject *o, const tr_slot *at) {
+    tr_str s = {at[0].p, at[1].p, at[2].i};
+    return at[0].u == ((uintptr_t)o | 1u) && PyBytes_CheckExact(o) && s.data == PyBytes_AS_STRING(o) &&
+           tr_str_len(&s) == PyBytes_GET_SIZE(o);
+}
+
 static bool same_string(PyObject *o, const tr_slot *at) {
     tr_slot now[3], *end = now;
     if (at[0].u != ((uintptr_t)o | 1u) || !PyUnicode_CheckExact(o))
@@ -459,6 +465,7 @@ bool tr_items_same(const tr_held *h, PyObject *o, const tr_ty *ty, const tr_slot
     case TR_TY_OPT: x++; return x[-1].b ? tr_items_same(h, o, ty->items[1], &x) : o == Py_None;
     case TR_TY_TUPLE: return same_tuple(h, o, ty, x);
     case TR_TY_STRING: return same_string(o, x);
+    case TR_TY_BYTES: return same_bytes(o, x);
     case TR_TY_ARRAY: return same_array(o, ty, x);
     case TR_TY_RECORDS:
     case TR_TY_DATES: return same_array(o, ty->items[0], x);

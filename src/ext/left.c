@@ -29,6 +29,8 @@ static void left_drop(tr_kept *k) {
     PyGILState_STATE g = PyGILState_Ensure();
     Py_DECREF(((left *)k)->exc);
     PyGILState_Release(g);
+    for (unsigned i = 0; i < sizeof k->text / sizeof *k->text; i++)
+        free((char *)(uintptr_t)k->text[i]);
     free(k);
 }
 
@@ -42,6 +44,15 @@ static uint64_t class_number(const tr_cloops *t, PyTypeObject *cls) {
     return TR_EXC_EXCEPTION;
 }
 
+/* Gives back the reference. Only threads with the GIL can ask an exception what it says, so that is now. */
+static const char *copy_text(PyObject *o) {
+    const char *s = o ? PyUnicode_AsUTF8(o) : NULL;
+    char *copy = s ? strdup(s) : NULL;
+    Py_XDECREF(o);
+    PyErr_Clear();
+    return copy;
+}
+
 /* Takes the exception. The payload that names it; without memory its number is 0. */
 static int64_t keep(const tr_cloops *t, tr_frame *f, PyObject *exc) {
     uint64_t of = class_number(t, Py_TYPE(exc)) << TR_CAUGHT_BITS;
@@ -51,7 +62,11 @@ static int64_t keep(const tr_cloops *t, tr_frame *f, PyObject *exc) {
         Py_DECREF(exc);
         return (int64_t)of;
     }
-    *l = (left){{NULL, 1 + atomic_fetch_add(&((tr_state *)t->host)->left, 1), left_drop}, exc};
+    *l = (left){.kept = {.number = 1 + atomic_fetch_add(&((tr_state *)t->host)->left, 1),
+                         .text = {copy_text(PyObject_Str(exc)), copy_text(PyObject_Repr(exc)),
+                                  copy_text(PyObject_GetAttrString((PyObject *)Py_TYPE(exc), "__name__"))},
+                         .drop = left_drop},
+                .exc = exc};
     return (int64_t)(of | tr_rt_keep(f, &l->kept));
 }
 

@@ -16,8 +16,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/digits.h"
-#include "base/fspec.h"
 #include "ext/box.h"
 #include "ext/compat.h"
 #include "ext/left.h"
@@ -267,6 +265,7 @@ static PyObject *next_arg(const tr_msite *site, const tr_frame *frame, sitepos *
     case 'C':
     case 'c': return PyComplex_FromDoubles(p[0].f, p[1].f);
     case 's': return tr_box_string(p);
+    case 'y': return tr_box_bytes(p);
     case 'I': return PyLong_FromLongLong(a->i);
     case 'U': return PyLong_FromUnsignedLongLong((uint64_t)a->i);
     case 'Z':
@@ -280,117 +279,12 @@ static PyObject *next_arg(const tr_msite *site, const tr_frame *frame, sitepos *
     }
 }
 
-/* Value of argument i of a site without tuples. */
-static PyObject *site_arg(const tr_msite *site, uint32_t i, const tr_frame *frame) {
-    sitepos at = {0, 0};
-    PyObject *v = next_arg(site, frame, &at);
-    while (v && at.i <= i)
-        Py_SETREF(v, next_arg(site, frame, &at));
-    return v;
-}
-
-/* The same for its place in a text: what is made of float32 or float16 has as many digits as
- * that needs, as in print(). */
-static PyObject *site_piece(const tr_msite *site, uint32_t i, const tr_frame *frame) {
-    char b[TR_DIGITS_COMPLEX], kind = site->args[i].kind;
-    PyObject *v = site_arg(site, i, frame);
-    if (!v || !strchr("fFczh", kind))
-        return v;
-    unsigned n = PyComplex_Check(v)
-                     ? tr_digits_complex(PyComplex_RealAsDouble(v), PyComplex_ImagAsDouble(v), 32, b)
-                     : tr_digits_float(PyFloat_AS_DOUBLE(v), kind == 'h' ? 16 : 32, true, b);
-    Py_SETREF(v, PyUnicode_FromStringAndSize(b, (Py_ssize_t)n));
-    return v;
-}
-
-/* "{w}": the index as the user wrote it. Payload 0 is the index after wrapping, payload 1 the size: a
- * negative one has had the size added. */
-static PyObject *written_index(const tr_frame *frame) {
-    int64_t i = frame->payload[0].i;
-    /* unsigned: an index that was an uint64 may be any pattern of bits */
-    return PyLong_FromLongLong(i < 0 ? (int64_t)(frame->payload[0].u - frame->payload[1].u) : i);
-}
-
-/* Is "{0:spec}" at s? Then its end, past the brace. In a specification a brace can be the fill alone. */
-static const char *spec_end(const tr_msite *site, const char *s) {
-    if (s[0] != '{' || s[1] < '0' || s[1] > '9' || s[2] != ':' || (uint32_t)(s[1] - '0') >= site->nargs)
-        return NULL;
-    const char *end = strchr(s + 3 + (s[3] == '}' && s[4] && strchr("<>^=", s[4])), '}');
-    return end ? end + 1 : NULL;
-}
-
-/* A string, by its specification; "!r" stands for its repr(). */
-static void put_string(PyObject *v, const char *spec, tr_sb *b) {
-    PyObject *how = strcmp(spec, "!r") == 0 ? NULL : PyUnicode_FromString(spec);
-    PyObject *t = how ? PyObject_Format(v, how) : PyErr_Occurred() ? NULL : PyObject_Repr(v);
-    const char *u = t ? PyUnicode_AsUTF8(t) : NULL;
-    if (u)
-        tr_sb_puts(b, u);
-    Py_XDECREF(t);
-    Py_XDECREF(how);
-}
-
-/* Writes what stands at s, whose number infer has made an int64, an uint64, a double or a complex of
- * these. */
-static bool put_spec(const tr_msite *site, const char *s, const char *end, const tr_frame *frame, tr_sb *b) {
-    char spec[TR_FSPEC_LONG];
-    PyObject *v = site_arg(site, (uint32_t)(s[1] - '0'), frame);
-    if (!v)
-        return false;
-    snprintf(spec, sizeof spec, "%.*s", (int)(end - s - 4), s + 3);
-    if (PyUnicode_Check(v)) {
-        put_string(v, spec, b);
-        Py_DECREF(v);
-        return !PyErr_Occurred();
-    }
-    if (PyFloat_Check(v))
-        tr_rt_spec_float(spec, PyFloat_AS_DOUBLE(v), b);
-    else if (PyComplex_Check(v))
-        tr_rt_spec_complex(spec, PyComplex_RealAsDouble(v), PyComplex_ImagAsDouble(v), b);
-    else if (strchr("uU", site->args[s[1] - '0'].kind))
-        tr_rt_spec_uint(spec, PyLong_AsUnsignedLongLong(v), b);
-    else
-        tr_rt_spec_int(spec, PyLong_AsLongLong(v), b);
-    Py_DECREF(v);
-    return !PyErr_Occurred();
-}
-
-/* Replaces {0} {1:spec} ... in the site's text. */
 static PyObject *site_text(const tr_msite *site, const tr_frame *frame) {
     tr_sb b;
-    PyObject *r = NULL;
     tr_sb_init(&b);
-    for (const char *s = site->text; *s; s++) {
-        const char *end = spec_end(site, s);
-        if (end) {
-            if (!put_spec(site, s, end, frame, &b))
-                goto done;
-            s = end - 1;
-            continue;
-        }
-        bool written = strncmp(s, "{w}", 3) == 0 && site->nargs >= 2;
-        bool bits = strncmp(s, "{u}", 3) == 0 && site->nargs >= 1;
-        if (!written && !bits &&
-            (s[0] != '{' || s[1] < '0' || s[1] > '9' || s[2] != '}' ||
-             (uint32_t)(s[1] - '0') >= site->nargs)) {
-            tr_sb_putc(&b, *s);
-            continue;
-        }
-        PyObject *v = written ? written_index(frame)
-                      : bits  ? PyLong_FromUnsignedLongLong(frame->payload[0].u)
-                              : site_piece(site, (uint32_t)(s[1] - '0'), frame);
-        PyObject *t = v ? PyObject_Str(v) : NULL;
-        const char *u = t ? PyUnicode_AsUTF8(t) : NULL;
-        if (u)
-            tr_sb_puts(&b, u);
-        Py_XDECREF(t);
-        Py_XDECREF(v);
-        if (!u)
-            goto done;
-        s += 2;
-    }
-    r = PyUnicode_DecodeUTF8(b.d ? b.d : "", (Py_ssize_t)b.n, "replace");
-done:
+    tr_rt_site_text(site, frame->payload, &b);
+    PyObject *r =
+        b.oom ? PyErr_NoMemory() : PyUnicode_DecodeUTF8(b.d ? b.d : "", (Py_ssize_t)b.n, "surrogatepass");
     tr_sb_fini(&b);
     return r;
 }
@@ -574,6 +468,8 @@ static PyObject *linked(making *k, const tr_frame *frame, uint64_t number) {
         of.links = frame->links;
         raise_frame(k, (int32_t)r->code, &of);
         *made = tr_py_fetch();
+        if (r->made && *made)
+            PyException_SetTraceback(*made, Py_None);
         assert(*made && "a link that is made is an exception");
     }
     return r ? *made : NULL;

@@ -452,6 +452,7 @@ static bool settle_value(walk *w, const tr_ty *ty, tr_slot **at) {
     *at += tr_ty_nparts(ty);
     switch ((tr_tyk)ty->kind) {
     case TR_TY_STRING:
+    case TR_TY_BYTES:
     case TR_TY_ARRAY:
     case TR_TY_RECORD:
     case TR_TY_RECORDS:

@@ -296,6 +296,20 @@ static __attribute__((unused)) bool gives_display(const tr_func *of, const tr_ty
     return false;
 }
 
+/* One that was caught is known as long as its handler runs: what says which it is lies in the function's own
+ * memory. */
+static bool holds_caught(const tr_ty *t) {
+    bool yes = tr_em_is_caught(t);
+    for (uint32_t i = 0; !yes && i < t->n; i++)
+        yes = holds_caught(t->items[i]);
+    return yes;
+}
+
+static void refuse_caught(emission *m) {
+    tr_em_unsupported(&m->e, "exc-value", "an exception that was caught, kept beyond its handler");
+    m->failed = true;
+}
+
 static void emit_ret(emission *m, const tr_ins *in) {
     const tr_ty *want = m->s->ret;
     tr_tv x, y;
@@ -307,6 +321,11 @@ static void emit_ret(emission *m, const tr_ins *in) {
     const tr_func *of = &m->f->p->funcs.d[m->src->func];
     assert((of->round || !gives_display(of, want, false)) && "what is returned was made a list");
     (void)of;
+    if (holds_caught(want)) {
+        refuse_caught(m);
+        end_unreachable(m);
+        return;
+    }
     if (!tr_em_coerce(&m->e, x, want, &y)) {
         bad_result(m, x);
         fail_here(m, in);
@@ -380,7 +399,7 @@ static void protect(emission *m, tr_bid src, uint32_t first) {
     if (tr_blk_raises(m->dst, m->start[src]))
         tr_blk_protect(m->dst, m->start[src], e);
     for (tr_bid b = first; b < end; b++)
-        if (tr_blk_raises(m->dst, b))
+        if (tr_blk_raises(m->dst, b) && !tr_handler_now(m->dst, b)) /* but a cause that is only made */
             tr_blk_protect(m->dst, b, e);
 }
 
@@ -388,6 +407,7 @@ static void emit_raise(emission *m, const tr_ins *in) {
     tr_raising r = {.what = {0}};
     if (use(m, in, 0, &r.what) && (in->nargs < 2 || use(m, in, 1, &r.context)) &&
         (in->nargs < 3 || use(m, in, 2, &r.cause))) {
+        m->f->p->handles |= tr_infer_makes_cause(&r);
         if (tr_infer_raise(&m->e, &r))
             return;
         fail_here(m, in);
@@ -483,17 +503,6 @@ static void emit_ins(emission *m, tr_val v) {
         tr_val_name(m->dst, out.v, m->src->names.d[v]);
 }
 
-/* Which exception it is must be known where it is raised again. */
-static void refuse_caught(emission *m, tr_bid b) {
-    m->e.place = place_of(m, tr_at(m->src, tr_blk_at(m->src, b)->first));
-    tr_em_unsupported(&m->e, "exc-value", "an exception that was caught, kept beyond its handler");
-    m->failed = true;
-}
-
-static bool is_caught(const tr_ty *t) {
-    return tr_infer_is_caught(t) || (t->kind == TR_TY_OPT && is_caught(t->items[0]));
-}
-
 static void make_blocks(emission *m) {
     for (uint32_t k = 0; k < m->src->rpo.n; k++) {
         tr_bid b = m->src->rpo.d[k];
@@ -510,8 +519,10 @@ static void make_blocks(emission *m) {
                               : t->weak ? tr_ty_strong(m->f->ctx->types, t)
                                         : t;
             tr_val v = tr_blk_param(m->dst, m->start[b], ir, name);
-            if (t && is_caught(t))
-                refuse_caught(m, b);
+            if (t && holds_caught(t)) {
+                m->e.place = place_of(m, tr_at(m->src, tr_blk_at(m->src, b)->first));
+                refuse_caught(m);
+            }
             if (t)
                 m->val[p] = (tr_tv){t, v};
         }

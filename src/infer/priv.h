@@ -167,15 +167,10 @@ tr_place tr_infer_place(const tr_fn *src, const tr_ins *in);
 typedef struct tr_raising {
     tr_tv what, context, cause;
 } tr_raising;
+/* `raise A from B()`: the cause is caught as soon as it is made. */
+bool tr_infer_makes_cause(const tr_raising *r);
 /* Links, payload and site of a raise. */
 bool tr_infer_raise(tr_em *e, const tr_raising *r);
-
-/* infer/handlers.c: the type of an exception that was caught; one that is; whether it is of a
- * class, or one of a tuple of classes. */
-const tr_ty *tr_infer_caught(tr_em *e);
-bool tr_infer_is_caught(const tr_ty *t);
-tr_tv tr_infer_catch(tr_em *e);
-bool tr_infer_match(tr_em *e, tr_tv exc, tr_tv of, tr_tv *out);
 
 /* infer/stars.c: so many arguments by position, of which some stand for as many as they have items; those by
  * keyword besides. rest: what is the callee's *args whole. */

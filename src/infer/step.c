@@ -535,8 +535,8 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
         return ok && (!out->ty || tr_infer_settle_unroll(e, src, v, a[0], *out)) &&
                (!out->ty || !tr_lib_is_once(*out) || is_used_up(e, src, v) || tr_em_iterator(e, *out, out));
     }
-    case TR_OP_CATCH: *out = tr_infer_catch(e); return true;
-    case TR_OP_EXCMATCH: return tr_infer_match(e, a[0], a[1], out);
+    case TR_OP_CATCH: *out = tr_em_catch(e); return true;
+    case TR_OP_EXCMATCH: return tr_em_is_of_class(e, a[0], a[1], out);
     case TR_OP_ITER: return tr_em_iter(e, a[0], out);
     case TR_OP_ITERLEN: /* a pattern of `match` asks a list how long it is, a loop goes on to where it ends */
         return (a[0].ty->kind == TR_TY_LIST || tr_infer_mapping(a[0].ty)) &&
@@ -632,7 +632,6 @@ static bool add_tuple(message *m, tr_tv v) {
 
 /* One more argument; false when it is no value that an exception can take. */
 static bool add_arg(message *m, tr_tv v) {
-    uint32_t slots = v.ty->kind == TR_TY_STRING ? 3u : tr_ty_is_complex(v.ty) ? 2u : 1u;
     if (tr_tv_is_none(v))
         return push_arg(m, tr_obj_none());
     if (v.ty->kind == TR_TY_LIT)
@@ -641,8 +640,9 @@ static bool add_arg(message *m, tr_tv v) {
         return add_tuple(m, v);
     if (v.ty->kind == TR_TY_TEXT && !tr_em_string(m->e, v, &v))
         return false;
-    if (!tr_ty_is_scalar(v.ty) && v.ty->kind != TR_TY_STRING)
+    if (!tr_ty_is_scalar(v.ty) && v.ty->kind != TR_TY_STRING && v.ty->kind != TR_TY_BYTES)
         return tr_em_unsupported(m->e, "raise-args", "an exception argument of %s", tr_em_tyname(m->e, v.ty));
+    uint32_t slots = tr_ty_nparts(v.ty);
     if (m->slots + slots > TR_FRAME_PAYLOAD)
         return tr_em_unsupported(m->e, "raise-args", "more than %d numbers in an exception",
                                  TR_FRAME_PAYLOAD);
@@ -681,7 +681,7 @@ static bool fill(message *m, tr_tv x, uint32_t n, bool format) {
 
 /* Context and cause, as they are known now. A cause has to be an exception that was caught, or None. */
 static void link(tr_em *e, const tr_raising *r) {
-    if (r->context.ty && tr_infer_is_caught(r->context.ty)) {
+    if (r->context.ty && tr_em_is_caught(r->context.ty)) {
         tr_tv code = tr_em_item(e, r->context, 0);
         tr_em_callrt(e, TR_RT_CONTEXT, NULL, NULL, 1, &code);
     }
@@ -691,14 +691,21 @@ static void link(tr_em *e, const tr_raising *r) {
     }
 }
 
+/* An exception to be made: its class, and of which arguments; NULL: it is none. */
+static const tr_obj *class_to_raise(tr_tv x, uint32_t *n) {
+    bool lit = x.ty->kind == TR_TY_LIT && (x.ty->lit->kind == TR_OBJ_EXC || x.ty->lit->kind == TR_OBJ_EXCVAL);
+    *n = lit ? 0 : x.ty->n;
+    return lit || (x.ty->kind == TR_TY_EXC && !tr_em_is_caught(x.ty)) ? x.ty->lit : NULL;
+}
+
+bool tr_infer_makes_cause(const tr_raising *r) {
+    uint32_t n;
+    return r->cause.ty && class_to_raise(r->cause, &n);
+}
+
 static bool check_cause(tr_em *e, const tr_raising *r) {
-    if (!r->cause.ty || tr_tv_is_none(r->cause) || tr_infer_is_caught(r->cause.ty))
+    if (!r->cause.ty || tr_tv_is_none(r->cause) || tr_em_is_caught(r->cause.ty) || tr_infer_makes_cause(r))
         return true;
-    bool exc = r->cause.ty->kind == TR_TY_EXC ||
-               (r->cause.ty->kind == TR_TY_LIT &&
-                (r->cause.ty->lit->kind == TR_OBJ_EXC || r->cause.ty->lit->kind == TR_OBJ_EXCVAL));
-    if (exc)
-        return tr_em_unsupported(e, "raise-from", "an exception raised from one that was not raised itself");
     return tr_em_error(e, "exception causes must derive from BaseException, not %s",
                        tr_em_tyname(e, r->cause.ty));
 }
@@ -706,7 +713,7 @@ static bool check_cause(tr_em *e, const tr_raising *r) {
 /* One that was caught keeps its context, unless another one is handled. */
 static bool raise_again(tr_em *e, const tr_raising *r) {
     tr_tv code[2] = {tr_em_item(e, r->what, 0)};
-    if (r->context.ty && tr_infer_is_caught(r->context.ty) && r->context.v != r->what.v) {
+    if (r->context.ty && tr_em_is_caught(r->context.ty) && r->context.v != r->what.v) {
         code[1] = tr_em_item(e, r->context, 0);
         tr_em_callrt(e, TR_RT_CONTEXT_OF, NULL, NULL, 2, code);
     }
@@ -727,21 +734,10 @@ static bool has_string(const tr_ty *text) {
     return false;
 }
 
-bool tr_infer_raise(tr_em *e, const tr_raising *r) {
-    tr_tv x = r->what;
-    const tr_obj *cls = NULL;
-    uint32_t n = 0;
-    if (!check_cause(e, r))
-        return false;
-    if (tr_infer_is_caught(x.ty))
-        return raise_again(e, r);
-    if (x.ty->kind == TR_TY_EXC) {
-        cls = x.ty->lit;
-        n = x.ty->n;
-    } else if (x.ty->kind == TR_TY_LIT &&
-               (x.ty->lit->kind == TR_OBJ_EXC || x.ty->lit->kind == TR_OBJ_EXCVAL)) {
-        cls = x.ty->lit;
-    }
+/* Class, payload and site. */
+static bool raise_made(tr_em *e, tr_tv x, const tr_raising *links) {
+    uint32_t n;
+    const tr_obj *cls = class_to_raise(x, &n);
     if (!cls)
         return tr_em_error(e, "exceptions must derive from BaseException, not %s", tr_em_tyname(e, x.ty));
     bool format = n == 1 && x.ty->items[0]->kind == TR_TY_TEXT &&
@@ -757,7 +753,8 @@ bool tr_infer_raise(tr_em *e, const tr_raising *r) {
     tr_sb_fini(&m.text);
     if (!ok || e->dry)
         return ok;
-    link(e, r);
+    if (links)
+        link(e, links);
     tr_site *s = TR_NEW(&e->ctx->arena, tr_site);
     s->exc = cls->u.exc;
     s->text = text;
@@ -767,4 +764,32 @@ bool tr_infer_raise(tr_em *e, const tr_raising *r) {
     tr_val v = tr_emit_v(&e->b, TR_OP_RAISE, NULL, m.npay, m.pay);
     tr_at(e->b.fn, v)->imm.site = s;
     return true;
+}
+
+/* The cause as one that was caught: raised to the place behind it. */
+static bool make_cause(tr_em *e, tr_raising *r) {
+    tr_fn *f = e->b.fn;
+    tr_tv code;
+    if (e->dry)
+        return raise_made(e, r->cause, NULL);
+    tr_edge on = {.to = tr_blk_new(f)};
+    tr_bid body = tr_blk_new(f);
+    tr_try(&e->b, body, &on);
+    e->b.blk = body;
+    if (!raise_made(e, r->cause, NULL))
+        return false;
+    e->b.blk = on.to;
+    r->cause = tr_em_catch(e);
+    code = tr_em_item(e, r->cause, 0);
+    tr_em_callrt(e, TR_RT_MADE, NULL, NULL, 1, &code);
+    return true;
+}
+
+bool tr_infer_raise(tr_em *e, const tr_raising *as) {
+    tr_raising r = *as;
+    if (!check_cause(e, &r) || (tr_infer_makes_cause(&r) && !make_cause(e, &r)))
+        return false;
+    if (tr_em_is_caught(r.what.ty))
+        return raise_again(e, &r);
+    return raise_made(e, r.what, &r);
 }

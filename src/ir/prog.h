@@ -167,6 +167,8 @@ typedef struct tr_inst {
 typedef struct tr_ownexc {
     uint64_t bases, derived;
     tr_u32s own_bases;
+    const char *name; /* its class's */
+    bool plain;       /* a class that makes no texts of its own, and keeps the arguments as they are */
 } tr_ownexc;
 
 /* A method that is a function of treadle/_library: of which class (as in builtins.def), and the function,

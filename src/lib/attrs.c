@@ -54,6 +54,8 @@ static const char *class_of(tr_em *e, tr_tv x) {
     const tr_obj *o = x.ty->lit;
     if (x.ty->kind == TR_TY_FACED)
         return tr_lib_face_class(x.ty);
+    if (tr_lib_is_exc_class(x.ty))
+        return "exception class";
     if (x.ty->kind != TR_TY_LIT)
         return cls ? cls : tr_ty_word(x.ty);
     if (tr_lib_scalar(e, x.ty))
@@ -74,6 +76,10 @@ static const char *class_of(tr_em *e, tr_tv x) {
         return "typed dict";
     if (o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_TYPED_SET)
         return "typed set";
+    if (o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_STR)
+        return "str class";
+    if (o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_BYTES)
+        return "bytes class";
     if (o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_DICT)
         return "dict class";
     return cls;
@@ -165,7 +171,7 @@ static const char *python_class(tr_tv x) {
 
 /* Is it a method of str that is not compiled? */
 static bool is_left_out(const char *name) {
-    static const char *const names[] = {"encode", "format", "format_map", "maketrans", "translate"};
+    static const char *const names[] = {"encode", "format", "format_map", "maketrans"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], name) == 0)
             return true;
@@ -175,7 +181,7 @@ static bool is_left_out(const char *name) {
 static bool no_attribute(tr_em *e, tr_tv x, const char *name) {
     if (tr_lib_is_text(x) && is_left_out(name))
         return tr_em_unsupported(e, "string-member", "'%s' of strings", name);
-    if (x.ty->kind == TR_TY_EXC && x.ty->lit->kind == TR_OBJ_NONE)
+    if (tr_em_is_caught(x.ty))
         return tr_em_unsupported(e, "exc-value", "'%s' of an exception that was caught", name);
     if (strcmp(name, "__enter__") == 0 || strcmp(name, "__exit__") == 0)
         return tr_em_unsupported(e, "with", "a `with` of %s", tr_em_tyname(e, x.ty));

@@ -943,3 +943,19 @@ void tr_em_shapes(tr_em *e, tr_shapes *s, const char *lead, uint32_t n, const tr
                         : tr_arena_printf(a, "%sof %u axes", lead, n);
     tr_sb_fini(&b);
 }
+
+/* --- exceptions that were caught: lib/kind_exc.c --- */
+
+bool tr_em_is_caught(const tr_ty *t) {
+    return t->kind == TR_TY_EXC && t->lit->kind == TR_OBJ_NONE;
+}
+
+bool tr_lib_is_exc_class(const tr_ty *t) {
+    return t->kind == TR_TY_METHOD && strcmp(t->name, "__class__") == 0;
+}
+
+bool tr_lib_no_exc_class(tr_em *e) {
+    tr_em_unsupported(e, "class-value", "comparing the class of an exception that was caught");
+    tr_em_hint(e, "isinstance(e, ValueError) asks for its class and those derived from it");
+    return false;
+}

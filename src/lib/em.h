@@ -131,6 +131,11 @@ bool tr_em_text(tr_em *e, uint32_t n, const tr_tv *pieces, tr_tv *out);
 /* The same for one value, by a format specification; and as str() or repr() have it. */
 bool tr_em_spec(tr_em *e, tr_tv x, tr_tv spec, tr_tv *out);
 bool tr_em_str(tr_em *e, tr_tv x, bool repr, tr_tv *out);
+/* Exceptions that were caught (lib/kind_exc.c): is it the type of one; the one that came here; whether one is
+ * of a class, or of one of a tuple of classes. */
+bool tr_em_is_caught(const tr_ty *t);
+tr_tv tr_em_catch(tr_em *e);
+bool tr_em_is_of_class(tr_em *e, tr_tv exc, tr_tv of, tr_tv *out);
 /* A string as a value: a constant, an f-string, one that is there (lib/kind_string.c). */
 bool tr_em_string(tr_em *e, tr_tv x, tr_tv *out);
 /* Bytes as a value (lib/kind_bytes.c). */

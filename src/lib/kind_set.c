@@ -303,7 +303,8 @@ static bool tell(tr_em *e, tr_tv x, told *t) {
         return false;
     x = tr_em_strong(e, x);
     t->slots += tr_ty_nparts(x.ty);
-    if (t->slots > TR_FRAME_PAYLOAD || (!tr_ty_is_scalar(x.ty) && x.ty->kind != TR_TY_STRING))
+    if (t->slots > TR_FRAME_PAYLOAD ||
+        (!tr_ty_is_scalar(x.ty) && x.ty->kind != TR_TY_STRING && x.ty->kind != TR_TY_BYTES))
         return false;
     t->v[++t->nv] = x.v;
     return true;

@@ -4,6 +4,7 @@
  *
  * Constants are known when compiling as long as nothing is asked of them that only running can tell; an
  * f-string stays the pieces it is made of (lib/text.c). Both become values here, where a string is needed. */
+#include "base/fspec.h"
 #include "base/str.h"
 #include "lib/fam.h"
 

@@ -575,6 +575,8 @@ bool tr_em_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
     if (!as_operand(e, &x, &y) || !as_operand(e, &y, &x))
         return false;
     const tr_kind *kx = tr_lib_kind(x.ty), *ky = tr_lib_kind(y.ty);
+    if (tr_lib_is_exc_class(x.ty) || tr_lib_is_exc_class(y.ty))
+        return tr_lib_no_exc_class(e);
     tr_answer a = kx->compare(e, op, x, y, out);
     if (a == TR_OPEN && ky->compare != kx->compare)
         a = ky->compare(e, op, x, y, out);
@@ -690,6 +692,8 @@ bool tr_em_is(tr_em *e, bool negate, tr_tv x, tr_tv y, tr_tv *out) {
         return negate || tr_em_unary(e, TR_UN_NOT, *out, out);
     }
     bool none = nx || ny;
+    if (tr_lib_is_exc_class(x.ty) || tr_lib_is_exc_class(y.ty))
+        return tr_lib_no_exc_class(e);
     if (is_block(held(x.ty)) && is_block(held(y.ty)))
         return same_block(e, x, y, out) && (!negate || tr_em_unary(e, TR_UN_NOT, *out, out));
     if (!none && python_class(e, x.ty) == 'b' && python_class(e, y.ty) == 'b')

@@ -78,12 +78,16 @@ bool tr_lib_huge_float(tr_em *e, tr_tv x, tr_tv *out);
 tr_tv tr_lib_int_to_int(tr_em *e, tr_tv x);
 /* The text of a constant; NULL: only run time knows it. */
 const char *tr_lib_known_text(tr_em *e, tr_tv x);
+/* split() and splitlines() of a string, or of the characters of bytes into bytes (lib/pystr.c). */
+bool tr_lib_split(tr_em *e, const tr_bcall *c, bool bytes, tr_tv *out);
+bool tr_lib_lines(tr_em *e, const tr_bcall *c, bool bytes, tr_tv *out);
+/* What type(e) of an exception that was caught gives; it is compared with nothing. */
+bool tr_lib_is_exc_class(const tr_ty *t);
+bool tr_lib_no_exc_class(tr_em *e);
 /* A string, known now or made at run time. */
 bool tr_lib_is_text(tr_tv x);
 /* Prints a piece of text: a string, a number, a date, an array, or one of them with its specification. */
 void tr_lib_put_piece(tr_em *e, tr_tv piece);
-/* What stands in the place of a specification where repr() of a string is asked for. */
-#define TR_SPEC_REPR "!r"
 /* How many characters; n of them from `start` on; the code point of one, -1: there is none. */
 tr_tv tr_em_strlen(tr_em *e, tr_tv s);
 tr_tv tr_em_substr(tr_em *e, tr_tv s, tr_tv start, tr_tv n);

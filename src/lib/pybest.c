@@ -215,7 +215,8 @@ static bool is_container(const tr_ty *t) {
 
 static bool may_be_nothing(const tr_ty *t) {
     if (t->kind != TR_TY_TUPLE)
-        return tr_ty_is_scalar(t) || t->kind == TR_TY_NONE || t->kind == TR_TY_STRING || is_container(t);
+        return tr_ty_is_scalar(t) || t->kind == TR_TY_NONE || t->kind == TR_TY_STRING ||
+               t->kind == TR_TY_BYTES || is_container(t);
     for (uint32_t k = 0; k < t->n; k++)
         if (!may_be_nothing(t->items[k]))
             return false;
@@ -225,6 +226,10 @@ static bool may_be_nothing(const tr_ty *t) {
 static bool nothing_of(tr_em *e, const tr_ty *t, tr_tv *out) {
     if (t->kind == TR_TY_STRING)
         return tr_em_string(e, tr_em_lit(e, tr_obj_str(&e->ctx->arena, "")), out);
+    if (t->kind == TR_TY_BYTES) {
+        *out = tr_em_bytes(e, tr_obj_str(&e->ctx->arena, ""));
+        return true;
+    }
     if (t->kind != TR_TY_TUPLE) {
         *out = tr_lib_undef(e, t);
         return true;
@@ -306,7 +311,8 @@ static bool best_item(tr_em *e, const tr_bcall *c, best *b, tr_tv it, tr_tv othe
     if (!tr_em_iter(e, it, &it) || !tr_fam_item_type(e, it, &t) || !tr_em_iterlen(e, it, &n))
         return false;
     b->item = carried(e, t);
-    bool numbers = !b->key.ty && t->kind != TR_TY_TUPLE && t->kind != TR_TY_LIST && !tr_ty_is_text(t);
+    bool numbers = !b->key.ty && t->kind != TR_TY_TUPLE && t->kind != TR_TY_LIST && t->kind != TR_TY_BYTES &&
+                   !tr_ty_is_text(t);
     if (numbers && !other.ty)
         return extreme_iter(e, c, it, out);
     if (!may_be_nothing(b->item))
@@ -359,6 +365,7 @@ bool tr_lib_py_minmax(tr_em *e, const tr_bcall *c, tr_tv *out) {
     }
     if (n == 0)
         return tr_em_error(e, "%s", none_text(e, c->aux));
-    return b.key.ty || x[0].ty->kind == TR_TY_TUPLE || tr_lib_is_text(x[0]) ? best_of(e, c, &b, n, x, out)
-                                                                            : extreme_of(e, c, n, x, out);
+    return b.key.ty || x[0].ty->kind == TR_TY_TUPLE || x[0].ty->kind == TR_TY_BYTES || tr_lib_is_text(x[0])
+               ? best_of(e, c, &b, n, x, out)
+               : extreme_of(e, c, n, x, out);
 }

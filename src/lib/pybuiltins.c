@@ -98,7 +98,7 @@ bool tr_lib_py_int(tr_em *e, const tr_bcall *c, tr_tv *out) {
         *out = tr_em_lit(e, tr_obj_int(&e->ctx->arena, 0));
         return true;
     }
-    if (tr_lib_is_text(x))
+    if (tr_lib_is_text(x) || x.ty->kind == TR_TY_BYTES)
         return tr_lib_int_of_string(e, x, c->a[1], out);
     if (c->a[1].ty)
         return tr_em_error(e, "int() can't convert non-string with explicit base");
@@ -135,7 +135,7 @@ bool tr_lib_py_float(tr_em *e, const tr_bcall *c, tr_tv *out) {
     const char *text;
     if (!x.ty || tr_tv_lit_str(x, &text))
         return float_of_text(e, x.ty ? text : "0", out);
-    if (tr_lib_is_text(x))
+    if (tr_lib_is_text(x) || x.ty->kind == TR_TY_BYTES)
         return tr_lib_float_of_string(e, x, out);
     if (tr_lib_huge_float(e, x, out))
         return true;
@@ -745,6 +745,8 @@ bool tr_lib_py_setattr(tr_em *e, const tr_bcall *c, tr_tv *out) {
 bool tr_lib_py_isinstance(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv x = c->a[0], none = {tr_ty_none(e->types), TR_NOVAL};
     bool optional = x.ty->kind == TR_TY_OPT, held = false, other = false;
+    if (tr_em_is_caught(x.ty))
+        return tr_em_is_of_class(e, x, c->a[1], out);
     if (!any_instance(e, optional ? tr_em_item(e, x, 1) : x, c->a[1], &held) ||
         (optional && !any_instance(e, none, c->a[1], &other)))
         return false;

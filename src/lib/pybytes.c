@@ -77,6 +77,92 @@ bool tr_lib_bytes_method(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
+/* --- split(), join() and their kin --- */
+
+/* The call as strings have it. */
+static bool as_call(tr_em *e, const tr_bcall *c, tr_bcall *to) {
+    *to = (tr_bcall){.row = c->row, .aux = c->aux, .n = c->n};
+    to->a = TR_NEW_N(&e->ctx->arena, tr_tv, c->n + 1u);
+    for (uint32_t i = 0; i < c->n; i++)
+        if (!as_string(e, c, c->a[i], false, &to->a[i]))
+            return false;
+    return true;
+}
+
+bool tr_lib_bytes_split(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_bcall to;
+    return as_call(e, c, &to) && tr_lib_split(e, &to, true, out);
+}
+
+bool tr_lib_bytes_lines(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_bcall to = {.row = c->row, .n = c->n, .a = (tr_tv[2]){chars_of(e, c->a[0]), c->a[1]}};
+    return tr_lib_lines(e, &to, true, out);
+}
+
+static bool no_bytes(tr_em *e, const tr_ty *t) {
+    return tr_em_error(e, "join() takes bytes, not %s", tr_em_tyname(e, t));
+}
+
+/* A list of bytes lies as one of strings does. */
+bool tr_lib_bytes_join(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv it = c->a[1], s[2] = {chars_of(e, c->a[0])};
+    if (is_bytes(it))
+        return no_bytes(e, tr_fam_ty(e, TR_TY_I64));
+    if (it.ty->kind == TR_TY_TUPLE) {
+        for (uint32_t i = 0; i < it.ty->n; i++)
+            if (!is_bytes(tr_em_item(e, it, i)))
+                return no_bytes(e, it.ty->items[i]);
+    }
+    if (it.ty->kind == TR_TY_TUPLE && !it.ty->n)
+        return tr_lib_py_bytes(e, &(tr_bcall){.n = 3, .a = (tr_tv[3]){{0}}}, out);
+    if (it.ty->kind != TR_TY_LIST && !tr_em_list_of(e, it, &it))
+        return false;
+    const tr_ty *item = tr_ty_list_item(e->types, it.ty, false);
+    if (item && item->kind != TR_TY_BYTES)
+        return no_bytes(e, item);
+    if (!item)
+        return tr_lib_py_bytes(e, &(tr_bcall){.n = 3, .a = (tr_tv[3]){{0}}}, out);
+    s[1] = it;
+    return made(e, true, tr_em_make_string(e, TR_RT_STR_JOIN, 2, s), out);
+}
+
+/* --- tables --- */
+
+bool tr_lib_bytes_translate(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv v[3] = {chars_of(e, c->a[0])}, nothing;
+    if (!tr_em_string(e, tr_em_lit(e, tr_obj_str(&e->ctx->arena, "")), &nothing))
+        return false;
+    v[1] = v[2] = nothing;
+    if ((tr_fam_given(c->a[1]) && !tr_lib_bytes_part(e, c->a[1], false, &v[1])) ||
+        (tr_fam_given(c->a[2]) && !tr_lib_bytes_part(e, c->a[2], false, &v[2])))
+        return false;
+    if (tr_fam_given(c->a[1]))
+        tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, tr_em_strlen(e, v[1]), tr_em_i64(e, 256)), TR_EXC_VALUE,
+                    "translation table must be 256 characters long", 0, NULL);
+    return made(e, true, tr_em_make_string(e, TR_RT_BYTES_TRANSLATE, 3, v), out);
+}
+
+bool tr_lib_bytes_table(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv v[2];
+    if (!tr_lib_bytes_part(e, c->a[1], false, &v[0]) || !tr_lib_bytes_part(e, c->a[2], false, &v[1]))
+        return false;
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, tr_em_strlen(e, v[0]), tr_em_strlen(e, v[1])), TR_EXC_VALUE,
+                "maketrans arguments must have same length", 0, NULL);
+    return made(e, true, tr_em_make_string(e, TR_RT_BYTES_TABLE, 2, v), out);
+}
+
+bool tr_lib_bytes_fromhex(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv s;
+    if (!tr_lib_is_text(c->a[1]))
+        return tr_em_error(e, "fromhex() argument must be str, not %s", tr_em_tyname(e, c->a[1].ty));
+    if (!tr_em_string(e, c->a[1], &s))
+        return false;
+    tr_tv bad = tr_em_callrt(e, TR_RT_BYTES_UNHEX_BAD, tr_fam_ty(e, TR_TY_I64), NULL, 1, &s);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_LT, bad, tr_em_i64(e, 0)), TR_EXC_VALUE,
+                "non-hexadecimal number found in fromhex() arg at position {0}", 1, &bad);
+    return made(e, true, tr_em_make_string(e, TR_RT_BYTES_UNHEX, 1, &s), out);
+}
+
 /* upper() and its kin. */
 bool tr_lib_bytes_make(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return made(e, true, tr_lib_bytes_made(e, c->aux, chars_of(e, c->a[0])), out);
@@ -154,6 +240,38 @@ bool tr_lib_str_encode(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return tr_em_string(e, c->a[0], &s) && made(e, coded(e, c, s, false, &s), s, out);
 }
 
+/* Its items as they lie in memory, in C order. */
+static bool of_array(tr_em *e, tr_tv x, tr_tv *out) {
+    tr_tv v[2], n;
+    if (!tr_em_copy(e, x, TR_LAYOUT_C, &x))
+        return false;
+    n = tr_em_size(e, x);
+    v[0] = tr_em_restride(e, tr_ty_array(e->types, x.ty->elem, 1, TR_LAYOUT_C, x.ty->readonly), x,
+                          tr_em_i64(e, 0), &n, NULL);
+    v[1] = tr_em_i64(e, tr_ty_size(x.ty->elem));
+    return made(e, true, tr_em_make_string(e, TR_RT_BYTES_OF_ITEMS, 2, v), out);
+}
+
+/* Of an iterable of integers, which become a list first. */
+static bool of_items(tr_em *e, tr_tv x, tr_tv *out) {
+    if (tr_lib_kind(x.ty)->iter == tr_lib_iter_no && x.ty->kind != TR_TY_LIST)
+        return tr_em_error(e, "cannot convert '%s' object to bytes", tr_em_tyname(e, x.ty));
+    if (x.ty->kind != TR_TY_LIST && !tr_em_list_of(e, x, &x))
+        return false;
+    const tr_ty *item = tr_ty_list_item(e->types, x.ty, false);
+    if (!item)
+        return tr_lib_py_bytes(e, &(tr_bcall){.n = 3, .a = (tr_tv[3]){{0}}}, out);
+    if (item->kind != TR_TY_I64)
+        return tr_em_unsupported(e, "bytes", "bytes() of items of %s", tr_em_tyname(e, item));
+    tr_tv s = tr_em_callrt(e, TR_RT_BYTES_OF_LIST, tr_ty_string(e->types), NULL, 1, &x),
+          n = tr_em_strlen(e, s);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, n, tr_em_i64(e, -2)), TR_EXC_VALUE,
+                "bytes must be in range(0, 256)", 0, NULL);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, n, tr_em_i64(e, 0)), TR_EXC_MEMORY, "cannot allocate a string", 0,
+                NULL);
+    return made(e, true, s, out);
+}
+
 /* bytes(): of nothing, of bytes, so many zeros, a str with its encoding. */
 bool tr_lib_py_bytes(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv x = c->a[0], v[2];
@@ -169,8 +287,10 @@ bool tr_lib_py_bytes(tr_em *e, const tr_bcall *c, tr_tv *out) {
             return tr_em_error(e, "string argument without an encoding");
         return tr_lib_str_encode(e, c, out);
     }
+    if (tr_lib_is_array(x) && x.ty->ndim)
+        return of_array(e, x, out);
     if (!tr_lib_is_index(e, x))
-        return tr_em_unsupported(e, "bytes", "bytes() of %s", tr_em_tyname(e, x.ty));
+        return of_items(e, x, out);
     v[1] = tr_em_conv(e, x, tr_fam_ty(e, TR_TY_I64));
     tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, v[1], tr_em_i64(e, 0)), TR_EXC_VALUE, "negative count", 0, NULL);
     tr_tv nul = tr_em_i64(e, 0);

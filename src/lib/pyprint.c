@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/fspec.h"
 #include "lib/fam.h"
 #include "lib/families.h"
 #include "lib/kinds.h"
@@ -21,6 +22,14 @@ bool tr_lib_py_format(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 bool tr_lib_py_repr(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return tr_em_str(e, c->a[0], true, out);
+}
+
+/* repr() with escapes. */
+bool tr_lib_py_ascii(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    if (!tr_em_str(e, c->a[0], true, out) || !tr_em_string(e, *out, out))
+        return false;
+    *out = tr_lib_bytes_made(e, TR_BYTES_ASCII, *out);
+    return true;
 }
 
 static bool in_base(tr_em *e, const tr_bcall *c, const char *spec, tr_tv *out) {

@@ -1,5 +1,6 @@
 /* Methods of strings, ord() and chr(), and numbers that strings spell: each a call of the runtime (rt/str*.c)
  * and what CPython says where it does not take an argument. What is a part of the string is a view of it. */
+#include "base/fspec.h"
 #include "lib/fam.h"
 
 #include <string.h>
@@ -184,15 +185,17 @@ typedef struct split {
     tr_tv s, n, list, items; /* of what, its length; the parts */
     tr_tv sep, m, count;     /* absent: at spaces; its length; how many parts */
     tr_tv rest;              /* is the last part all that is left? */
-    bool right, keep;
+    bool right, bytes;
 } split;
 
 static tr_tv next_place(tr_em *e, const split *x, int how, tr_tv from) {
+    how |= x->bytes ? TR_STR_OF_BYTES : 0;
     return i64_call(e, TR_RT_STR_NEXT, 3, (tr_tv[]){tr_em_i64(e, how), x->s, from});
 }
 
 static bool put_part(tr_em *e, const split *x, tr_tv at, tr_tv start, tr_tv end) {
     tr_tv part = tr_em_substr(e, x->s, start, tr_em_nsw(e, TR_OP_SUB, end, start));
+    part = x->bytes ? tr_lib_bytes_of(e, part) : part;
     if (!tr_lib_list_item(e, x->list, part, &part))
         return false;
     tr_lib_put_item(e, x->items, at, part);
@@ -237,15 +240,16 @@ static bool each_line(tr_em *e, tr_tv i, const void *user, tr_tv *acc, tr_tv *st
 
 static bool parts_of(tr_em *e, split *x, tr_tv from, tr_eachfn each, tr_tv *out) {
     tr_tv p[3] = {zero(e), x->count, tr_em_i64(e, 1)}, acc[1] = {tr_em_strong(e, from)};
-    if (!tr_lib_list_of_n(e, tr_ty_string(e->types), x->count, &x->list, &x->items))
+    const tr_ty *of = x->bytes ? tr_ty_bytes(e->types) : tr_ty_string(e->types);
+    if (!tr_lib_list_of_n(e, of, x->count, &x->list, &x->items))
         return false;
     *out = x->list;
     return tr_em_each(e, tr_em_make(e, tr_ty_range(e->types, tr_fam_ty(e, TR_TY_I64), 0), 3, p), 1, acc, each,
                       x);
 }
 
-bool tr_lib_str_split(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    split x = {.right = c->aux == TR_SIDE_RIGHT};
+bool tr_lib_split(tr_em *e, const tr_bcall *c, bool bytes, tr_tv *out) {
+    split x = {.right = c->aux == TR_SIDE_RIGHT, .bytes = bytes};
     tr_tv most, one = tr_em_i64(e, 1);
     if (!tr_em_string(e, c->a[0], &x.s) || !int_arg(e, c, c->a[2], "maxsplit", -1, &most))
         return false;
@@ -266,8 +270,12 @@ bool tr_lib_str_split(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return parts_of(e, &x, x.right ? x.n : zero(e), each_part, out);
 }
 
-bool tr_lib_str_lines(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    split x = {0};
+bool tr_lib_str_split(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return tr_lib_split(e, c, false, out);
+}
+
+bool tr_lib_lines(tr_em *e, const tr_bcall *c, bool bytes, tr_tv *out) {
+    split x = {.bytes = bytes};
     if (!tr_em_string(e, c->a[0], &x.s))
         return false;
     x.m = tr_em_bool(e, false);
@@ -277,6 +285,10 @@ bool tr_lib_str_lines(tr_em *e, const tr_bcall *c, tr_tv *out) {
     x.n = tr_em_strlen(e, x.s);
     x.count = next_place(e, &x, TR_STR_LINES, zero(e));
     return parts_of(e, &x, zero(e), each_line, out);
+}
+
+bool tr_lib_str_lines(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return tr_lib_lines(e, c, false, out);
 }
 
 /* --- join() --- */
@@ -350,9 +362,28 @@ bool tr_lib_str_join(tr_em *e, const tr_bcall *c, tr_tv *out) {
 
 /* --- numbers and characters --- */
 
+/* What spells a number, a string or bytes: its characters, and what an error shows. */
+static bool spelt(tr_em *e, tr_tv x, tr_tv *chars, tr_tv *told) {
+    bool bytes = x.ty->kind == TR_TY_BYTES;
+    *told = x;
+    if (!bytes)
+        return tr_em_string(e, x, chars) && (*told = *chars, true);
+    *chars = tr_em_item(e, x, 0);
+    return true;
+}
+
+/* Other digits and blanks than ASCII's spell something in a string alone. */
+static tr_tv spells(tr_em *e, tr_rt row, uint32_t n, const tr_tv *v, tr_tv x) {
+    tr_tv is = i64_call(e, row, n, v);
+    if (x.ty->kind != TR_TY_BYTES)
+        return is;
+    tr_tv bad = i64_call(e, TR_RT_BYTES_BAD, 2, (tr_tv[]){tr_em_i64(e, TR_CODE_ASCII), v[0]});
+    return tr_em_select(e, tr_em_cmp(e, TR_CMP_LT, bad, zero(e)), is, tr_em_i64(e, TR_STR_INT_BAD));
+}
+
 bool tr_lib_int_of_string(tr_em *e, tr_tv s, tr_tv base, tr_tv *out) {
-    tr_tv v[2], b = tr_em_i64(e, 10);
-    if (!tr_em_string(e, s, &v[0]))
+    tr_tv v[2], b = tr_em_i64(e, 10), told[2];
+    if (!spelt(e, s, &v[0], &told[0]))
         return false;
     if (base.ty) {
         if (!tr_lib_is_index(e, base))
@@ -363,10 +394,10 @@ bool tr_lib_int_of_string(tr_em *e, tr_tv s, tr_tv base, tr_tv *out) {
         ok = tr_em_op2(e, TR_OP_OR, ok, tr_em_cmp(e, TR_CMP_EQ, b, zero(e)));
         tr_em_check(e, ok, TR_EXC_VALUE, "int() base must be >= 2 and <= 36, or 0", 0, NULL);
     }
-    v[1] = b;
-    tr_tv is = i64_call(e, TR_RT_STR_INT_IS, 2, v);
+    v[1] = told[1] = b;
+    tr_tv is = spells(e, TR_RT_STR_INT_IS, 2, v, s);
     tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, is, tr_em_i64(e, TR_STR_INT_BAD)), TR_EXC_VALUE,
-                "invalid literal for int() with base {1}: {0:" TR_SPEC_REPR "}", 2, v);
+                "invalid literal for int() with base {1}: {0:" TR_SPEC_REPR "}", 2, told);
     tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, is, tr_em_i64(e, TR_STR_INT_LARGE)), TR_EXC_OVERFLOW,
                 "int() of a string gives a number that does not fit int64", 0, NULL);
     *out = i64_call(e, TR_RT_STR_INT, 2, v);
@@ -374,12 +405,12 @@ bool tr_lib_int_of_string(tr_em *e, tr_tv s, tr_tv base, tr_tv *out) {
 }
 
 bool tr_lib_float_of_string(tr_em *e, tr_tv s, tr_tv *out) {
-    tr_tv v[1];
-    if (!tr_em_string(e, s, v))
+    tr_tv v[1], told;
+    if (!spelt(e, s, v, &told))
         return false;
-    tr_tv is = i64_call(e, TR_RT_STR_FLOAT_IS, 1, v);
+    tr_tv is = spells(e, TR_RT_STR_FLOAT_IS, 1, v, s);
     tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, is, tr_em_i64(e, TR_STR_INT_BAD)), TR_EXC_VALUE,
-                "could not convert string to float: {0:" TR_SPEC_REPR "}", 1, v);
+                "could not convert string to float: {0:" TR_SPEC_REPR "}", 1, &told);
     tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, is, zero(e)), TR_EXC_MEMORY, "cannot allocate a string", 0, NULL);
     *out = tr_em_callrt(e, TR_RT_STR_FLOAT, tr_fam_ty(e, TR_TY_F64), NULL, 1, v);
     return true;

@@ -159,6 +159,8 @@ bool tr_lib_val_dtype(tr_em *e, const tr_bcall *c, tr_tv *out) {
 /* type(x) of a number: a class to call. A Python number is of the class that its array would have. */
 bool tr_lib_py_type(tr_em *e, const tr_bcall *c, tr_tv *out) {
     const tr_ty *t = tr_lib_scalar(e, c->a[0].ty);
+    if (tr_em_is_caught(c->a[0].ty))
+        return tr_lib_exc_class(e, c, out);
     if (!t)
         return tr_em_unsupported(e, "class-value", "type() of %s", tr_em_tyname(e, c->a[0].ty));
     *out = dtype_value(e, t);

@@ -1,7 +1,7 @@
 /* Context managers that compiled code knows: contextlib.suppress and nullcontext, np.errstate.
  *
  * A manager is a value without a state: its classes, or what entering it gives. Which exceptions it
- * suppresses is asked where they are caught (infer/handlers.c). */
+ * suppresses is asked where they are caught (lib/kind_exc.c). */
 #include <string.h>
 
 #include "lib/fam.h"

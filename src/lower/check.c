@@ -50,7 +50,8 @@ void tr_lower_raise(tr_lf *w, tr_val v, const tr_site *site, unsigned n, const t
     }
     lb leave = tr_lower_is_flat(w->m) ? tr_lower_claim(w, code) : NULL;
     for (unsigned i = 0; i < n; i++) {
-        if (ty[i]->kind == TR_TY_STRING) /* the frame keeps it: who held it may give it back on the way */
+        if (ty[i]->kind == TR_TY_STRING ||
+            ty[i]->kind == TR_TY_BYTES) /* the frame keeps it: who held it may give it back */
             tr_lower_owners(w, ty[i], parts[i], true);
         else if (!tr_ty_is_scalar(ty[i]))
             continue;

@@ -146,7 +146,10 @@ static lv class_of(tr_lf *w, lv code, lv is_site, bool own) {
 static lv save(tr_lf *w, lv code) {
     lv saved = tr_lower_alloca(w, LLVMArrayType2(w->m->i64, sizeof(tr_raised) / sizeof(tr_slot)), "caught");
     LLVMBuildStore(w->b, LLVMBuildSExt(w->b, code, w->m->i64, ""), saved);
-    tr_lower_rt(w, TR_RT_CATCH, 1, &saved, NULL, NULL);
+    lv sites = LLVMGetNamedGlobal(w->m->mod, "tr_sites");
+    if (!sites)
+        sites = LLVMAddGlobal(w->m->mod, w->m->i8, "tr_sites");
+    tr_lower_rt(w, TR_RT_CATCH, 2, (lv[]){saved, sites}, NULL, NULL);
     return LLVMBuildPtrToInt(w->b, saved, w->m->i64, "");
 }
 

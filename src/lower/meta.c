@@ -105,6 +105,7 @@ static bool payload_arg(const tr_ty *t, tr_marg *a) {
     case TR_TY_C64: a->kind = 'c'; return true;
     case TR_TY_C128: a->kind = 'C'; return true;
     case TR_TY_STRING: a->kind = 's'; return true;
+    case TR_TY_BYTES: a->kind = 'y'; return true;
     default: a->kind = tr_ty_class(t); return tr_ty_is_int(t);
     }
 }
@@ -121,6 +122,22 @@ static bool fill_args(tr_msite *s, const tr_site *site, unsigned n, const tr_ty 
     return true;
 }
 
+/* Those that make texts of their own of several arguments are plain with one. */
+static void says(const tr_prog *p, const tr_site *site, tr_msite *s) {
+    uint32_t own = site->exc - TR_EXC__COUNT;
+    bool is_own = site->exc >= TR_EXC__COUNT, several = site->nargs > 1;
+    if (site->exc == TR_EXC_HOST) {
+        s->says = TR_SAYS_KEPT;
+        return;
+    }
+    s->name = !is_own ? tr_exc_name[site->exc] : own < p->own_excs.n ? p->own_excs.d[own].name : NULL;
+    if ((is_own && (own >= p->own_excs.n || !p->own_excs.d[own].plain)) ||
+        (several && tr_prog_derives(p, site->exc, TR_EXC_OSERROR)) ||
+        (several && tr_prog_derives(p, site->exc, TR_EXC_AXIS)))
+        return;
+    s->says = tr_prog_derives(p, site->exc, TR_EXC_KEY) ? TR_SAYS_REPR : TR_SAYS_ARGS;
+}
+
 uint32_t tr_lower_site(tr_lf *w, tr_val v, const tr_site *site, unsigned n, const tr_ty *const *ty) {
     tr_lm *m = w->m;
     tr_msite s = {.text = site->text, .cls = (uint16_t)site->exc};
@@ -128,6 +145,7 @@ uint32_t tr_lower_site(tr_lf *w, tr_val v, const tr_site *site, unsigned n, cons
         s.exc = (uint8_t)site->exc;
     else if (site->exc != TR_EXC_HOST)
         s.own = site->exc - TR_EXC__COUNT + 1;
+    says(m->prog, site, &s);
     s.nargs = site->text && !site->args ? n : site->nargs > 0 ? (uint32_t)site->nargs : 0;
     s.args = TR_NEW_N(&m->ctx->arena, tr_marg, s.nargs + 1);
     if (!fill_args(&s, site, n, ty))

@@ -258,7 +258,8 @@ static const char *marg_text(tr_ctx *ctx, const tr_marg *a, const tr_slot *s) {
     case 'b': return text_of(ctx, tr_ty_scalar(t, TR_TY_BOOL), s);
     case 'C':
     case 'c': return text_of(ctx, tr_ty_scalar(t, TR_TY_C128), s);
-    case 's': return text_of(ctx, tr_ty_string(t), s);
+    case 's':
+    case 'y': return text_of(ctx, tr_ty_string(t), s);
     case 'I': return tr_arena_printf(m, "%" PRIi64, a->i);
     case 'D':
     case 'F': return text_of(ctx, tr_ty_scalar(t, TR_TY_F64), &(tr_slot){.f = a->d});

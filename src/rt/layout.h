@@ -109,8 +109,11 @@ enum {
     TR_STR_LINE_END,
     TR_STR_NEXT_LINE,
     TR_STR_WORDS, /* how many there are from there on */
-    TR_STR_LINES
+    TR_STR_LINES,
+    TR_STR_OF_BYTES = 8 /* with one of them: blanks and ends of lines are those of ASCII */
 };
+/* EXC_TEXT: str(), repr(), the name of the class, the one argument if that is a string */
+enum { TR_SAY_STR, TR_SAY_REPR, TR_SAY_NAME, TR_SAY_ARG, TR_SAY_NOTHING = -2 };
 enum { TR_STR_LJUST, TR_STR_RJUST, TR_STR_CENTER, TR_STR_ZFILL };
 enum { TR_STR_UPPER, TR_STR_LOWER, TR_STR_FOLD, TR_STR_CAPITALIZE, TR_STR_TITLE, TR_STR_SWAP };
 enum {
@@ -138,6 +141,7 @@ enum {
     TR_BYTES_CAPITALIZE,
     TR_BYTES_LOW, /* of each character the low eight bits */
     TR_BYTES_REPR,
+    TR_BYTES_ASCII, /* of a string, with escapes for what is not ASCII */
     TR_BYTES_HEX
 };
 enum {
@@ -186,8 +190,9 @@ typedef struct tr_late {
     /* NULL: not compiled yet. int32_t (tr_frame *, parts of the arguments ..., tr_slot
      * *ret), result as tr_entry's */
     _Atomic(void *) entry;
-    const void *meta;        /* with it: describes its raise sites (code/meta.h) */
-    const uint16_t *classes; /* with it: the number of each one's exception */
+    const void *meta;             /* with it: describes its raise sites (code/meta.h) */
+    const uint16_t *classes;      /* with it: the number of each one's exception */
+    const struct tr_msite *sites; /* with it: rt/site.h */
     _Atomic(const char *)
         why;        /* it could not be compiled when it was first reached, and not for lack of memory */
     void *module;   /* whose code this is part of (code/code.h) */
@@ -278,8 +283,10 @@ typedef struct tr_raised {
     uint64_t context, cause;
     uint32_t ntrace;
     uint16_t ninner;
+    bool made; /* and not raised, as by `raise A from B()`: its traceback has no place of the program's */
     const void *inner;
     const tr_late *late;
+    const struct tr_msite *site; /* NULL: none that is known (tr_rt_exc_text) */
 } tr_raised;
 enum {
     TR_CAUGHT_BITS = 48
@@ -291,6 +298,8 @@ enum {
 typedef struct tr_kept {
     struct tr_kept *next;
     uint64_t number;
+    const char
+        *text[TR_SAY_ARG]; /* by TR_SAY_STR ..., in UTF-8; NULL: there was no memory for it, or it has none */
     void (*drop)(struct tr_kept *);
 } tr_kept;
 enum { TR_FRAME_KEPT = 256 }; /* so many of the latest are there for sure */

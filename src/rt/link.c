@@ -11,6 +11,7 @@
 
 #include "rt/fns.h"
 #include "rt/rt.h"
+#include "rt/site.h"
 
 static void set_links(tr_frame *f, uint64_t context, uint64_t cause) {
     f->context = context;
@@ -18,9 +19,18 @@ static void set_links(tr_frame *f, uint64_t context, uint64_t cause) {
     f->linked = context || cause;
 }
 
-void tr_rt_catch(const tr_frame *f, void *to) {
+/* Late code has raise sites of its own. */
+static const tr_msite *site_of(const tr_frame *f, int64_t code, const tr_msite *sites) {
+    if (f->late)
+        sites = f->late->sites;
+    return code > 0 && sites && !f->inner ? sites + code - 1 : NULL;
+}
+
+void tr_rt_catch(const tr_frame *f, void *to, const void *sites) {
     tr_raised *r = to;
+    r->site = sites ? site_of(f, r->code, sites) : NULL;
     r->number = 0;
+    r->made = false;
     memcpy(r->payload, f->payload, sizeof r->payload);
     r->context = f->linked ? f->context : 0;
     r->cause = f->linked ? f->cause : 0;
@@ -81,6 +91,11 @@ void tr_rt_context(tr_frame *f, int64_t exc) {
 
 void tr_rt_cause(tr_frame *f, int64_t exc) {
     set_links(f, f->linked ? f->context : 0, exc ? number_of(f, exc) : TR_FROM_NONE);
+}
+
+void tr_rt_made(tr_frame *f, int64_t exc) {
+    (void)f;
+    caught(exc)->made = true;
 }
 
 /* An exception cannot be its own context: who has it as one of those that lead to it has
@@ -184,7 +199,7 @@ void tr_rt_copy_exception(tr_frame *to, const tr_frame *from) {
     uint64_t moved[TR_FRAME_LINKS] = {0};
     tr_raised r;
     move_kept(to, from);
-    tr_rt_catch(from, &r);
+    tr_rt_catch(from, &r, NULL);
     r.context = move(to, from, r.context, moved);
     r.cause = move(to, from, r.cause, moved);
     tr_rt_again(to, &r);

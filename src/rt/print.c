@@ -259,9 +259,7 @@ void tr_rt_print_end(tr_frame *f) {
 /* --- strings --- */
 
 /* In a line a NUL would begin an array; a string that is made is as long as it is. */
-static void put_text(const tr_frame *f, const tr_str *s, tr_sb *b) {
-    size_t from = b->n;
-    tr_str_text(s, b);
+static void mark_nuls(const tr_frame *f, size_t from, tr_sb *b) {
     if (f->nmake || b->oom || !memchr(b->d + from, 0, b->n - from))
         return;
     for (size_t at = from; at < b->n && !b->oom; at++)
@@ -275,8 +273,10 @@ static void put_text(const tr_frame *f, const tr_str *s, tr_sb *b) {
 void tr_rt_print_string(tr_frame *f, const void *owner, const void *data, int64_t bits) {
     tr_str s = {(void *)(uintptr_t)owner, data, bits};
     tr_sb b = open_text(f);
-    if (!b.oom)
-        put_text(f, &s, &b);
+    if (!b.oom) {
+        tr_str_text(&s, &b);
+        mark_nuls(f, f->nout, &b);
+    }
     if (!close_text(f, &b))
         lose(f);
 }
@@ -293,14 +293,10 @@ void tr_rt_print_repr(tr_frame *f, const void *owner, const void *data, int64_t 
 void tr_rt_print_spec_string(tr_frame *f, const void *owner, const void *data, int64_t bits,
                              const char *spec) {
     tr_str s = {(void *)(uintptr_t)owner, data, bits};
-    tr_fspec how;
     tr_sb b = open_text(f);
-    if (!b.oom && tr_fspec_read(spec, 's', NULL, &how, NULL)) {
-        int64_t n = tr_str_len(&s);
-        s = tr_str_part(&s, 0, how.precision >= 0 && how.precision < n ? how.precision : n);
-        tr_fspec_fill(&how, tr_fspec_before(&how, (size_t)tr_str_len(&s)), &b);
-        put_text(f, &s, &b);
-        tr_fspec_fill(&how, tr_fspec_behind(&how, (size_t)tr_str_len(&s)), &b);
+    if (!b.oom) {
+        tr_str_spec(&s, spec, &b);
+        mark_nuls(f, f->nout, &b);
     }
     if (!close_text(f, &b))
         lose(f);

@@ -54,6 +54,10 @@ void tr_rt_links_fini(tr_frame *f);
 uint64_t tr_rt_keep(tr_frame *f, tr_kept *k);
 /* NULL: it is none of this frame's, or so many came after it that it was dropped. */
 tr_kept *tr_rt_kept(const tr_frame *f, uint64_t number);
+/* The text of a site that has one, with the payload's values in it (told.c). */
+struct tr_msite;
+struct tr_sb;
+void tr_rt_site_text(const struct tr_msite *site, const tr_slot *payload, struct tr_sb *b);
 /* A part of what tr_host.write is given: text; or an array, `ndim` axes with the items of all of them, in C
  * order and not aligned, to be written as str() or repr() do (`how` 's' or 'r'); or, of an array that there
  * was no memory for, the axes alone (neither). */

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/fspec.h"
 #include "rt/fns.h"
 #include "rt/unicode.h"
 
@@ -222,6 +223,17 @@ void tr_str_repr(const tr_str *s, tr_sb *out) {
             tr_sb_printf(out, c < 0x100 ? "\\x%02x" : c < 0x10000 ? "\\u%04x" : "\\U%08x", c);
     }
     tr_sb_putc(out, quote);
+}
+
+void tr_str_spec(const tr_str *s, const char *spec, tr_sb *out) {
+    tr_fspec how;
+    if (!tr_fspec_read(spec, 's', NULL, &how, NULL))
+        return;
+    int64_t n = tr_str_len(s), most = how.precision >= 0 && how.precision < n ? how.precision : n;
+    tr_str part = tr_str_part(s, 0, most);
+    tr_fspec_fill(&how, tr_fspec_before(&how, (size_t)most), out);
+    tr_str_text(&part, out);
+    tr_fspec_fill(&how, tr_fspec_behind(&how, (size_t)most), out);
 }
 
 /* --- rows --- */
@@ -458,8 +470,27 @@ void tr_rt_str_replace(tr_frame *f, STR_PARTS(s), STR_PARTS(old), STR_PARTS(by),
 
 /* --- places in a string --- */
 
+/* What words are cut at, or lines: of ASCII by a mask, the same in all Pythons; beyond, as Unicode has it; of
+ * bytes nothing is. */
+typedef struct cut {
+    uint64_t mask;
+    unsigned beyond;
+} cut;
+
+static cut cut_of(bool line, bool bytes) {
+    static const cut cuts[2][2] = {
+        {{UINT64_C(0x1f0003e00), TR_CHAR_SPACE}, {UINT64_C(0x100003e00), 0}},
+        {{UINT64_C(0x70003c00), TR_CHAR_LINE}, {UINT64_C(0x2400), 0}},
+    };
+    return cuts[line][bytes];
+}
+
+static bool breaks(uint32_t c, cut at) {
+    return c < 64 ? at.mask >> c & 1 : c >= 128 && at.beyond && tr_rt_char_is(c, at.beyond);
+}
+
 static bool is_in(const tr_str *set, bool spaces, uint32_t c) {
-    return spaces ? tr_char_is_space(c) : has_char(set, c);
+    return spaces ? breaks(c, cut_of(false, false)) : has_char(set, c);
 }
 
 int64_t tr_rt_str_edge(int64_t how, STR_PARTS(s), STR_PARTS(set), int64_t from) {
@@ -478,12 +509,13 @@ int64_t tr_rt_str_edge(int64_t how, STR_PARTS(s), STR_PARTS(set), int64_t from) 
 
 /* Words are begun where no space is, behind one or at the start; lines by what is in them, if only their
  * end. */
-static int64_t count_of(bool words, const tr_str *s, int64_t from) {
+static int64_t count_of(bool words, bool bytes, const tr_str *s, int64_t from) {
     int64_t n = tr_str_len(s), count = 0;
     bool within = false;
+    cut at = cut_of(!words, bytes);
     for (int64_t i = from; i < n; i++) {
         uint32_t c = tr_str_at(s, i);
-        bool ends = words ? tr_char_is_space(c) : tr_char_ends_line(c);
+        bool ends = breaks(c, at);
         count += !within && !(words && ends);
         within = !ends;
         if (!words && c == '\r' && i + 1 < n && tr_str_at(s, i + 1) == '\n')
@@ -495,26 +527,29 @@ static int64_t count_of(bool words, const tr_str *s, int64_t from) {
 int64_t tr_rt_str_next(int64_t how, STR_PARTS(s), int64_t from) {
     tr_str x = STR_OF(s);
     int64_t n = tr_str_len(&x);
+    bool bytes = how & TR_STR_OF_BYTES;
+    how &= ~TR_STR_OF_BYTES;
     switch (how) {
     case TR_STR_WORDS:
-    case TR_STR_LINES: return count_of(how == TR_STR_WORDS, &x, from);
+    case TR_STR_LINES: return count_of(how == TR_STR_WORDS, bytes, &x, from);
     case TR_STR_NEXT_WORD:
     case TR_STR_NEXT_SPACE: {
         bool space = how == TR_STR_NEXT_SPACE;
+        cut at = cut_of(false, bytes);
         const uint8_t *narrow = tr_str_width(&x) ? NULL : x.data;
-        while (from < n && tr_char_is_space(narrow ? narrow[from] : tr_str_at(&x, from)) != space)
+        while (from < n && breaks(narrow ? narrow[from] : tr_str_at(&x, from), at) != space)
             from++;
         return from;
     }
     case TR_STR_LAST_WORD:
     case TR_STR_LAST_SPACE: {
         bool space = how == TR_STR_LAST_SPACE;
-        while (from > 0 && tr_char_is_space(tr_str_at(&x, from - 1)) != space)
+        while (from > 0 && breaks(tr_str_at(&x, from - 1), cut_of(false, bytes)) != space)
             from--;
         return from;
     }
     case TR_STR_LINE_END:
-        while (from < n && !tr_char_ends_line(tr_str_at(&x, from)))
+        while (from < n && !breaks(tr_str_at(&x, from), cut_of(true, bytes)))
             from++;
         return from;
     default: /* TR_STR_NEXT_LINE: behind the end of a line */

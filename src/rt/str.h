@@ -22,7 +22,10 @@ bool tr_str_same(const tr_str *a, const tr_str *b);
 /* Text in UTF-8, where surrogates are like others. */
 tr_str tr_str_of_text(tr_frame *f, const char *s, size_t n);
 void tr_str_text(const tr_str *s, tr_sb *out);
+/* By a specification; nothing where that is not one of a string. */
+void tr_str_spec(const tr_str *s, const char *spec, tr_sb *out);
 /* As repr() has it. */
 void tr_str_repr(const tr_str *s, tr_sb *out);
+void tr_bytes_repr(const tr_str *s, tr_sb *out);
 
 #endif

@@ -47,13 +47,4 @@ static inline bool tr_rt_char_is(uint32_t c, unsigned flags) {
     return tr_rt_char(c)->flags & flags;
 }
 
-/* What words are cut at, and lines: of ASCII, the same in all Pythons, by one shift. */
-static inline bool tr_char_is_space(uint32_t c) {
-    return c < 64 ? UINT64_C(0x1f0003e00) >> c & 1 : c >= 128 && tr_rt_char_is(c, TR_CHAR_SPACE);
-}
-
-static inline bool tr_char_ends_line(uint32_t c) {
-    return c < 64 ? UINT64_C(0x70003c00) >> c & 1 : c >= 128 && tr_rt_char_is(c, TR_CHAR_LINE);
-}
-
 #endif

@@ -50,7 +50,7 @@ static const tr_ty *key_of_items(tr_tytab *t, const tr_ty *x) {
 
 const tr_ty *tr_ty_as_key(tr_tytab *t, const tr_ty *x) {
     x = tr_ty_told(t, tr_ty_strong(t, x));
-    if (x->kind == TR_TY_STRING || x->kind == TR_TY_DATE || x->kind == TR_TY_NONE)
+    if (x->kind == TR_TY_STRING || x->kind == TR_TY_BYTES || x->kind == TR_TY_DATE || x->kind == TR_TY_NONE)
         return x;
     if (x->kind == TR_TY_TUPLE && !tr_ty_is_list(x))
         return key_of_items(t, x);
@@ -170,6 +170,7 @@ bool tr_ty_may_be_item(const tr_ty *t) {
     case TR_TY_FROZEN:
     case TR_TY_DEQUE:
     case TR_TY_STRING:
+    case TR_TY_BYTES:
     case TR_TY_ARRAY:
     case TR_TY_RECORDS:
     case TR_TY_RECORD:

@@ -69,7 +69,8 @@ tr_keyclass tr_ty_key_class(const tr_ty *key) {
     case TR_TY_U64: return TR_KEYS_I64;
     case TR_TY_F64: return TR_KEYS_F64;
     case TR_TY_C128: return TR_KEYS_C128;
-    case TR_TY_STRING: return TR_KEYS_STRING;
+    case TR_TY_STRING:
+    case TR_TY_BYTES: return TR_KEYS_STRING;
     case TR_TY_TUPLE:
         if (key->n == 2 && key->items[0]->kind == TR_TY_I64 && key->items[1]->kind == TR_TY_I64)
             return TR_KEYS_2I64;
@@ -90,7 +91,8 @@ static void key_words(const tr_ty *x, const uint32_t **at, tr_sb *to) {
     case TR_TY_F64: tr_sb_printf(to, "_f%u", lies[0]); break;
     case TR_TY_C128: tr_sb_printf(to, "_f%u_f%u", lies[0], lies[1]); break;
     case TR_TY_DATE: tr_sb_printf(to, "_d%u", lies[0]); break;
-    case TR_TY_STRING: tr_sb_printf(to, "_s%u", lies[0]); break;
+    case TR_TY_STRING:
+    case TR_TY_BYTES: tr_sb_printf(to, "_s%u", lies[0]); break;
     case TR_TY_OPT: {
         tr_sb of;
         unsigned n = 0;

@@ -262,7 +262,7 @@ static void drop_kept(tr_kept *k) {
 static uint64_t keep_one(tr_frame *f, uint64_t number) {
     tr_kept *k = malloc(sizeof *k);
     assert(k);
-    *k = (tr_kept){NULL, number, drop_kept};
+    *k = (tr_kept){.number = number, .drop = drop_kept};
     return tr_rt_keep(f, k);
 }
 

@@ -28,7 +28,7 @@ SELVES = {"array": ["vector", "matrix", "point", "complex", "flags", "empty"], "
           "str": ["'text'"], "bytes": ["b'ab'"], "object": ["len"], "dim3": ["cuda.threadIdx", "cuda.gridDim"], "gridgroup": ["cuda.cg.this_grid()"],
           "ufunc": ["np.add", "np.sin", "np.less"], "flags": ["vector.flags", "matrix.T.flags"], "iinfo": ["np.iinfo(np.int8)"], "manager": ["np.errstate()"], "finfo": ["np.finfo(np.float32)"],
           "set": ["{1, 2}", "{0.5, 2.5}"], "Dict": ["{1: 2}", "{0.5: True, 2.5: False}"],
-          "dict class": ["dict"], "deque": ["deque([1, 2])", "deque([0.5], 3)"], "Counter": ["Counter([1, 1])"],
+          "dict class": ["dict"], "bytes class": ["bytes"], "exception": ["ValueError(1)"], "exception class": [], "deque": ["deque([1, 2])", "deque([0.5], 3)"], "Counter": ["Counter([1, 1])"],
           "OrderedDict": ["OrderedDict({1: 2})"], "defaultdict": ["defaultdict(int)"], "frozenset": ["frozenset({1})"],
           "list": ["[1, 2]", "[0.5 for _ in range(3)]"], "dict": ["{'a': 1, 'b': 2.5}"], "partial": ["functools.partial(np.maximum, 2)"], "typed list": ["List"], "typed dict": ["Dict"], "typed set": ["Set"]}  # fmt: skip
 FROZEN = {

@@ -525,7 +525,7 @@ def test_wrong(code):
 
 
 @pytest.mark.parametrize(
-    "code", ["s.encode('cp1252')", "s.upper() % 1", "s.upper().format(1)", "s.translate(s)"]
+    "code", ["s.encode('cp1252')", "s.upper() % 1", "s.upper().format(1)", "s.format_map({})"]
 )
 def test_left_out(code):
     with pytest.raises(UnsupportedError):
@@ -586,3 +586,31 @@ def grown_by_one(n):
 def test_growing_is_linear():
     """A million at once: copied each time it would be half a terabyte."""
     assert grown_by_one(1_000_000) == 1_000_000
+
+
+TABLES = [
+    str.maketrans("abé", "xyz"),
+    str.maketrans("ab", "xy", "c"),
+    str.maketrans({"a": "long", "b": "", "é": "q"}),
+    str.maketrans({"a": None, "b": "B"}),
+    {97: 98},
+]
+TRANSLATE = [
+    method(c)
+    for c in (
+        "s.translate(x)",
+        "s.translate(str.maketrans('ab', 'xy')), s.translate(str.maketrans('é', 'a', 'b'))",
+        "s.translate(str.maketrans({'a': 'bb', '𝔸': ''}))",
+        "s.translate(str.maketrans(s, 'xy'))",
+        "str.maketrans({s: 1})",
+        "ascii(s), f'<{ascii(s)}>', ascii([s]), ascii((s, 1.5)), ascii(3), ascii('lit\\xe9')",
+    )
+]
+
+
+@pytest.mark.parametrize("s", ["", "abc", "éab𝔸c", "ab", "\u20ac\n'", "\ud800"])
+def test_translate_and_ascii(s):
+    for table in TABLES:
+        agree(TRANSLATE[0], s, dict(table))
+    for f in TRANSLATE[1:]:
+        agree(f, s)

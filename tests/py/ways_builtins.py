@@ -287,7 +287,8 @@ group(
         "s.isidentifier()", "s[1]", "s[-2:]", "s[::-2]", "s[n:]", "len(s)", "s + t", "s * n", "t in s", "s == t", "s < t",
         "ord(s[0])", "chr(n + 230)", "int(str(n) + '7')", "float(str(n) + '.5')", "f'{n:03d}{s!r}{t:>4}'", "s and t", "not t",
         "t if n > 1 else 'none'", "(t, n) == (s, n)", "f'{n:{n + 4}}{s:>{n + 9}}'", "'{:>{}}{k!r}'.format(n, n + 2, k=s)",
-        "'%5d %-4s %r %*.1f' % (n, s, t, n + 6, n / 3)", "s.encode()", "s.encode('ascii', 'replace')",
+        "'%5d %-4s %r %*.1f' % (n, s, t, n + 6, n / 3)", "s.encode()", "s.encode('ascii', 'replace')", "ascii(s)",
+        "s.translate(str.maketrans('ab', 'ba'))",
     ],
     ("Abc é\tab", "ab", 3),
     ("x\U0001f600 \u03a3\u03a3ab ", "", 0),
@@ -305,10 +306,29 @@ group(
         "s.isalpha()", "s.isdigit()", "s.isalnum()", "s.islower()", "s.isupper()", "s.istitle()", "s.isspace()", "s.isascii()",
         "s.hex()", "s.decode('latin-1')", "s.decode(errors='replace')", "s[1]", "s[-2:]", "s[::-2]", "s[n:]", "len(s)", "s + t",
         "s * n", "t in s", "97 in s", "s == t", "s < t", "bytes(n) + bytes(s)", "f'{s}'", "sum(s)", "s or t", "not t", "b'a\\0' + s",
+        "s.translate(bytes.maketrans(b'ab', b'ba'), t)", "s.split()", "s.rsplit(b'b', 1)", "s.splitlines()", "t.join([s, t])",
+        "bytes.fromhex(s.hex())", "bytes([n, 7])", "{s: t}[s]", "sorted([s, t])",
     ],
     (b"Abc \xe9\tab", b"ab", 3),
     (b"x\0\xff ab", b"", 0),
 )  # fmt: skip
+
+
+@feature(("a7",), ("7",))
+def exceptions_that_are_asked(s):
+    out = ""
+    for k in range(4):
+        try:
+            if k == 0:
+                raise KeyError(s)
+            if k == 1:
+                raise ValueError(f"{s} is {k}")
+            out += str(int(s) // (k - 2))
+        except Exception as e:
+            out += f"{type(e).__name__} {e} {e!r} {e.__class__.__name__} {isinstance(e, ValueError)}"
+            if k == 1:
+                out += e.args[0]
+    return out
 
 
 @feature(("a\u00e9b a",), ("",))

@@ -170,6 +170,8 @@ METHODS: dict[str, dict[str, tuple[str, str]]] = {
     "count": {"list": ("lists", "of_list_count"), "deque": ("lists", "of_list_count")},
     "insert": {"deque": ("counting", "of_deque_insert")},
     "reverse": {"deque": ("counting", "of_deque_reverse")},
+    "translate": {"str": ("strings", "of_str_translate")},
+    "maketrans": {"str class": ("strings", "of_str_maketrans")},
     "rotate": {"deque": ("counting", "of_deque_rotate")},
     "most_common": {"Counter": ("counting", "of_counter_most_common")},
     "elements": {"Counter": ("counting", "of_counter_elements")},

@@ -1,26 +1,30 @@
-/* What an exception is to a handler, and which handler is meant.
+/* Exceptions that were caught: which handler is meant, and what they say.
  *
- * A caught exception is a value of a type of its own: the i64 that `catch` gives. Classes are known when the
- * function compiles, so which exceptions a handler takes is a set of numbers, made here: rows of exc.def, and
- * the program's own behind them. Classes that a program makes are in its snapshot with all that can be asked
- * of them; nothing is looked up when the code runs. */
-#include "infer/priv.h"
+ * One is a value of a type of its own: the i64 that `catch` gives. Classes are known when the function
+ * compiles, so which exceptions a handler takes is a set of numbers, made here: rows of exc.def, and the
+ * program's own behind them. Classes that a program makes are in its snapshot with all that can be asked of
+ * them; nothing is looked up when the code runs. What an exception says the runtime knows by its raise site
+ * (rt/told.c); one whose class makes its own text would have to be asked, which only Python can. */
+#include "lib/fam.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "lib/families.h"
+#include "lib/kinds.h"
+#include "lib/priv.h"
 
 enum { WORD = 64 };
 
-const tr_ty *tr_infer_caught(tr_em *e) {
+static const tr_ty *caught_type(tr_em *e) {
     const tr_ty *code = tr_ty_scalar(e->types, TR_TY_I64);
     return tr_ty_exc(e->types, tr_obj_none(), 1, &code);
 }
 
-bool tr_infer_is_caught(const tr_ty *t) {
-    return t->kind == TR_TY_EXC && t->lit->kind == TR_OBJ_NONE;
-}
-
-tr_tv tr_infer_catch(tr_em *e) {
+tr_tv tr_em_catch(tr_em *e) {
     const tr_ty *t = tr_ty_scalar(e->types, TR_TY_I64);
     tr_tv code = {t, e->dry ? TR_NOVAL : tr_emit0(&e->b, TR_OP_CATCH, t)};
-    return tr_em_make(e, tr_infer_caught(e), 1, &code);
+    return tr_em_make(e, caught_type(e), 1, &code);
 }
 
 typedef struct classes {
@@ -94,12 +98,12 @@ static tr_tv is_in(const classes *c, tr_tv which) {
     return tr_em_cmp(e, TR_CMP_EQ, tr_em_op2(e, TR_OP_AND, any, one), one);
 }
 
-bool tr_infer_match(tr_em *e, tr_tv exc, tr_tv of, tr_tv *out) {
+bool tr_em_is_of_class(tr_em *e, tr_tv exc, tr_tv of, tr_tv *out) {
     classes c = {.e = e, .n = TR_EXC__COUNT + e->prog->excs.n};
     c.set = TR_NEW_N(&e->ctx->arena, uint64_t, c.n / WORD + 1u);
     if (!add_type(&c, of.ty))
         return false;
-    if (!tr_infer_is_caught(exc.ty))
+    if (!tr_em_is_caught(exc.ty))
         return tr_em_fail(e, TR_ERR_INTERNAL, "matches %s", tr_em_tyname(e, exc.ty));
     int sure = known(&c);
     if (sure >= 0)
@@ -108,5 +112,54 @@ bool tr_infer_match(tr_em *e, tr_tv exc, tr_tv of, tr_tv *out) {
         *out = (tr_tv){tr_ty_scalar(e->types, TR_TY_BOOL), TR_NOVAL};
     else
         *out = is_in(&c, tr_em_op2(e, TR_OP_SHR, tr_em_item(e, exc, 0), tr_em_i64(e, TR_CAUGHT_SHIFT)));
+    return true;
+}
+
+/* --- what it says --- */
+
+/* TR_SAY_STR ...; where that is not known it raises, and says why. */
+static tr_tv told(tr_em *e, tr_tv x, int how, const char *unknown) {
+    tr_tv v[2] = {tr_em_i64(e, how), tr_em_item(e, x, 0)};
+    tr_tv s = tr_em_callrt(e, TR_RT_EXC_TEXT, tr_ty_string(e->types), NULL, 2, v), n = tr_em_strlen(e, s);
+    assert(tr_em_is_caught(x.ty) && "what is about to be raised has its arguments");
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, n, tr_em_i64(e, TR_SAY_NOTHING)), TR_EXC_NOTIMPL, unknown, 0,
+                NULL);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, n, tr_em_i64(e, 0)), TR_EXC_MEMORY, "cannot allocate a string", 0,
+                NULL);
+    return s;
+}
+
+bool tr_lib_show_exc(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
+    if (!tr_em_is_caught(x.ty))
+        return tr_lib_show_no(e, x, repr, to);
+    tr_tv s =
+        told(e, x, repr ? TR_SAY_REPR : TR_SAY_STR,
+             "compiled code does not know what this exception says: its class has an __init__ or a __str__ "
+             "of its own, or it was made outside");
+    return tr_lib_show_string(e, s, false, to);
+}
+
+/* e.args, whose types are not known before the exception is: those of one that was raised with a text, as
+ * nearly all are. */
+bool tr_lib_exc_args(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    if (!tr_em_is_caught(c->a[0].ty))
+        return tr_em_unsupported(e, "exc-value", "'args' of an exception that was not raised");
+    tr_tv s = told(e, c->a[0], TR_SAY_ARG,
+                   "compiled code knows the args of an exception only where they are one string");
+    *out = tr_em_tuple(e, 1, &s);
+    return true;
+}
+
+/* type(e): a class that can be asked for its name. */
+bool tr_lib_exc_class(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    if (!tr_em_is_caught(c->a[0].ty))
+        return tr_em_unsupported(e, "class-value", "the class of an exception that was not raised");
+    *out = tr_em_make(e, tr_ty_method(e->types, c->a[0].ty, "__class__"), 1, c->a);
+    return true;
+}
+
+bool tr_lib_exc_class_name(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    *out = told(e, tr_em_item(e, c->a[0], 0), TR_SAY_NAME,
+                "compiled code does not know the class of an exception that was made outside");
     return true;
 }
