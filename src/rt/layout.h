@@ -149,6 +149,22 @@ enum {
     TR_CODE_IGNORE = 8,
     TR_CODE_DECODE = 16 /* not encode */
 };
+/* Of items of fixed-width strings (rt/chars.c): which comparison, in the order of the operators; that they are
+ * of four bytes a character, and what is made of them or compared; that what is stored is bytes; that what is
+ * copied is of four bytes a character. The bits of a string whose characters are none. */
+enum {
+    TR_CHARS_EQ,
+    TR_CHARS_NE,
+    TR_CHARS_LT,
+    TR_CHARS_LE,
+    TR_CHARS_GT,
+    TR_CHARS_GE,
+    TR_CHARS_OP = 7,
+    TR_CHARS_WIDE = 8,
+    TR_CHARS_BYTES = 16,
+    TR_CHARS_FROM_WIDE = 32,
+    TR_CHARS_NONE = -16
+};
 enum { TR_STR_INT_GOOD, TR_STR_INT_BAD, TR_STR_INT_LARGE, TR_STR_INT_NO_ROOM };
 static inline tr_list *tr_list_of(const void *mem) {
     return (tr_list *)((char *)(uintptr_t)mem + TR_MEM_ALIGN);
