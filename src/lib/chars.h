@@ -34,6 +34,8 @@ tr_tv tr_chars_unit(tr_em *e, bool wide); /* bytes of a character */
 char tr_chars_dtype(tr_tv x, uint32_t *bytes);
 /* The letter of a STRUCT that is opaque, of this machine's byte order; 0: it is none. */
 char tr_chars_letter(const tr_ty *opaque);
+/* Numbers that are equal, less or more as the strings of an array of one axis are. */
+bool tr_chars_ranks(tr_em *e, tr_tv x, tr_tv *out);
 /* Calls of functions that such arrays take part in (lib/npchars.c). *mine: this one is such. */
 bool tr_lib_chars_call(tr_em *e, const tr_bcall *c, tr_tv dtype, tr_tv *out, bool *mine);
 

@@ -296,11 +296,23 @@ static bool compared(tr_em *e, tr_cmpop op, bool wide, tr_tv x, tr_tv y, tr_tv *
 }
 
 /* What is of another letter, or no string, is unequal, as in NumPy. */
-static bool unequal(tr_em *e, tr_cmpop op, tr_tv x, tr_tv *out) {
-    tr_tv n[TR_MAX_NDIM], raw = tr_chars_raw(e, x);
-    for (uint32_t k = 0; k + 1 < raw.ty->ndim; k++)
-        n[k] = tr_em_dim(e, raw, k);
-    *out = tr_em_alloc(e, tr_fam_ty(e, TR_TY_BOOL), raw.ty->ndim - 1u, TR_LAYOUT_C, n);
+static bool unequal(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
+    tr_tv v[2] = {x, y}, shape[TR_MAX_NDIM], own[TR_MAX_NDIM];
+    uint32_t n[2] = {0, 0};
+    memset(shape, 0, sizeof shape);
+    for (uint32_t s = 0; s < 2; s++) {
+        bool chars = tr_chars_is(v[s].ty);
+        v[s] = chars ? tr_chars_raw(e, v[s]) : v[s];
+        n[s] = chars ? v[s].ty->ndim - 1u : tr_lib_is_array(v[s]) ? v[s].ty->ndim : 0;
+    }
+    uint32_t ndim = n[0] > n[1] ? n[0] : n[1];
+    for (uint32_t s = 0; s < 2; s++) {
+        for (uint32_t k = 0; k < n[s]; k++)
+            own[k] = tr_em_dim(e, v[s], k);
+        tr_lib_merge_sizes(e, n[s], own, ndim, shape, TR_EXC_VALUE,
+                           "operands could not be broadcast together with shapes ");
+    }
+    *out = tr_em_alloc(e, tr_fam_ty(e, TR_TY_BOOL), ndim, TR_LAYOUT_C, shape);
     return tr_em_fill(e, *out, tr_em_num(e, out->ty->elem, op == TR_CMP_NE ? 1.0 : 0.0));
 }
 
@@ -311,11 +323,11 @@ tr_answer tr_lib_compare_chars(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *o
         return TR_REFUSED;
     if (v[0].ty && v[1].ty)
         return tr_answered(compared(e, op, wide, v[0], v[1], out));
-    bool one = tr_lib_is_text(other) || other.ty->kind == TR_TY_BYTES || tr_lib_scalar(e, other.ty) ||
-               tr_tv_is_none(other);
-    if (!equality || !one)
+    bool comparable = tr_chars_is(other.ty) || tr_lib_is_array(other) || tr_lib_is_text(other) ||
+                      other.ty->kind == TR_TY_BYTES || tr_lib_scalar(e, other.ty) || tr_tv_is_none(other);
+    if (!equality || !comparable)
         return TR_OPEN;
-    return tr_answered(unequal(e, op, of, out));
+    return tr_answered(unequal(e, op, x, y, out));
 }
 
 bool tr_lib_contains_chars(tr_em *e, tr_tv x, tr_tv item, tr_tv *out) {

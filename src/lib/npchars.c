@@ -446,15 +446,23 @@ static bool own_compare(tr_em *e, const tr_bcall *c, tr_tv *out) {
 /* --- order --- */
 
 /* Places of the items of one axis, in order; equal ones keep theirs, whatever `kind` asks for. */
-static bool places(tr_em *e, tr_tv x, tr_tv *out) {
+static bool places(tr_em *e, tr_tv x, tr_tv *out, tr_tv *ranks) {
+    int more = ranks ? TR_CHARS_RANKS : 0;
     tr_tv rows, n = tr_em_dim(e, tr_chars_raw(e, x), 0);
     if (!tr_chars_rows(e, tr_chars_raw(e, x), &rows))
         return false;
     *out = tr_em_alloc(e, tr_fam_ty(e, TR_TY_I64), 1, TR_LAYOUT_C, &n);
     tr_tv room = tr_em_alloc(e, out->ty->elem, 1, TR_LAYOUT_C, &n);
     tr_em_callrt(e, TR_RT_CHARS_ARGSORT, tr_ty_none(e->types), NULL, 4,
-                 (tr_tv[]){i64(e, tr_chars_is_wide(x.ty) ? TR_CHARS_WIDE : 0), rows, *out, room});
+                 (tr_tv[]){i64(e, more | (tr_chars_is_wide(x.ty) ? TR_CHARS_WIDE : 0)), rows, *out, room});
+    if (ranks)
+        *ranks = room;
     return true;
+}
+
+bool tr_chars_ranks(tr_em *e, tr_tv x, tr_tv *out) {
+    tr_tv order;
+    return places(e, x, &order, out);
 }
 
 static bool sorts_here(tr_em *e, const tr_bcall *c) {
@@ -465,12 +473,12 @@ static bool sorts_here(tr_em *e, const tr_bcall *c) {
 }
 
 static bool own_argsort(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    return sorts_here(e, c) && places(e, c->a[0], out);
+    return sorts_here(e, c) && places(e, c->a[0], out, NULL);
 }
 
 static bool own_sort(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv order;
-    return sorts_here(e, c) && places(e, c->a[0], &order) && tr_em_getitem(e, c->a[0], order, out);
+    return sorts_here(e, c) && places(e, c->a[0], &order, NULL) && tr_em_getitem(e, c->a[0], order, out);
 }
 
 static bool own_sort_in_place(tr_em *e, const tr_bcall *c, tr_tv *out) {

@@ -41,29 +41,47 @@ static int64_t length_of(const char *item, int64_t bytes, int64_t unit) {
     return n;
 }
 
+/* The largest of n characters. */
+static uint32_t largest_narrow(const uint8_t *c, int64_t n) {
+    uint8_t most = 0;
+    for (int64_t i = 0; i < n; i++)
+        most |= c[i];
+    return most;
+}
+
+static uint32_t largest_wide(const char *item, int64_t n) {
+    uint32_t most = 0;
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t c;
+        memcpy(&c, item + i * WIDE, WIDE);
+        most = c > most ? c : most;
+    }
+    return most;
+}
+
 void tr_rt_chars_get(tr_frame *f, int64_t how, const void *owner, const void *data, int64_t bytes,
                      tr_str *out) {
     const char *item = data;
     int64_t unit = unit_of(how), n = length_of(item, bytes, unit);
-    uint32_t any = 0;
+    uint32_t most = unit == NARROW ? largest_narrow(data, n) : largest_wide(item, n);
     (void)owner;
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t c = char_at(item, bytes, unit, i);
-        any |= c;
-        if (c > TR_CHAR_MOST) {
-            *out = (tr_str){NULL, NULL, TR_CHARS_NONE};
-            return;
-        }
+    if (most > TR_CHAR_MOST) {
+        *out = (tr_str){NULL, NULL, TR_CHARS_NONE};
+        return;
     }
-    *out = tr_str_new(f, n, any < 0x80 ? 0x7f : any < 0x100 ? 0xff : any < 0x10000 ? 0xffff : TR_CHAR_MOST);
-    if (out->bits < 0)
+    *out = tr_str_new(f, n, most);
+    if (out->bits < 0 || !n)
         return;
     if (tr_str_width(out) == (unit == WIDE ? 2 : 0)) {
         memcpy((void *)(uintptr_t)out->data, item, (size_t)(n * unit));
-        return;
+    } else if (tr_str_width(out) == 0) {
+        uint8_t *to = (uint8_t *)(uintptr_t)out->data;
+        for (int64_t i = 0; i < n; i++)
+            to[i] = (uint8_t)item[i * WIDE]; /* of little-endian characters */
+    } else {
+        for (int64_t i = 0; i < n; i++)
+            tr_str_set(out, i, char_at(item, bytes, unit, i));
     }
-    for (int64_t i = 0; i < n; i++)
-        tr_str_set(out, i, char_at(item, bytes, unit, i));
 }
 
 bool tr_rt_chars_put(int64_t how, STR_PARTS(s), void *owner, void *data, int64_t bytes) {
@@ -107,19 +125,22 @@ int64_t tr_rt_chars_fit(int64_t how, void *to_owner, void *to, int64_t rows, int
     return -1;
 }
 
+static int order_wide(const char *a, const char *b, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t x, y;
+        memcpy(&x, a + i * WIDE, WIDE);
+        memcpy(&y, b + i * WIDE, WIDE);
+        if (x != y)
+            return x < y ? -1 : 1;
+    }
+    return 0;
+}
+
 static int order_of(const char *a, int64_t na, const char *b, int64_t nb, int64_t unit) {
     int64_t both = na < nb ? na : nb, most = na < nb ? nb : na;
-    if (unit == NARROW) {
-        int c = memcmp(a, b, (size_t)both);
-        if (c)
-            return c < 0 ? -1 : 1;
-    } else if (memcmp(a, b, (size_t)both) != 0) {
-        for (int64_t i = 0; i < both / WIDE; i++) {
-            uint32_t x = char_at(a, na, WIDE, i), y = char_at(b, nb, WIDE, i);
-            if (x != y)
-                return x < y ? -1 : 1;
-        }
-    }
+    int c = unit == NARROW ? memcmp(a, b, (size_t)both) : order_wide(a, b, both / WIDE);
+    if (c)
+        return c < 0 ? -1 : 1;
     for (int64_t i = both / unit; i < most / unit; i++)
         if (char_at(na > nb ? a : b, most, unit, i))
             return na > nb ? 1 : -1;
@@ -158,25 +179,53 @@ void tr_rt_chars_compare(int64_t how, void *out_owner, void *out, int64_t n, con
     }
 }
 
+typedef struct lines {
+    const char *item;
+    int64_t bytes, step, unit;
+} lines;
+
+static bool comes_before(const lines *l, int64_t i, int64_t j) {
+    const char *x = l->item + i * l->step, *y = l->item + j * l->step;
+    return (l->unit == NARROW ? memcmp(x, y, (size_t)l->bytes) : order_wide(x, y, l->bytes / WIDE)) < 0;
+}
+
+/* Places [lo, hi) by insertion. */
+static void sort_few(const lines *l, int64_t *place, int64_t lo, int64_t hi) {
+    for (int64_t i = lo + 1; i < hi; i++) {
+        int64_t x = place[i], k = i;
+        for (; k > lo && comes_before(l, x, place[k - 1]); k--)
+            place[k] = place[k - 1];
+        place[k] = x;
+    }
+}
+
+static void merge(const lines *l, const int64_t *from, int64_t *to, int64_t lo, int64_t mid, int64_t hi) {
+    int64_t i = lo, j = mid;
+    if (mid >= hi || !comes_before(l, from[mid], from[mid - 1])) { /* they are in order */
+        memcpy(to + lo, from + lo, (size_t)(hi - lo) * sizeof *to);
+        return;
+    }
+    for (int64_t k = lo; k < hi; k++)
+        to[k] = i == mid || (j < hi && comes_before(l, from[j], from[i])) ? from[j++] : from[i++];
+}
+
 /* Merges ever longer runs of places from one array to the other and back: what is equal stays in its order. */
 void tr_rt_chars_argsort(int64_t how, const void *owner, const void *data, int64_t n, int64_t bytes,
                          int64_t step, int64_t unit_step, void *order_owner, void *order, int64_t n_order,
                          void *other_owner, void *other, int64_t n_other) {
-    int64_t *from = order, *to = other, unit = unit_of(how);
-    const char *item = data;
+    enum { FEW = 8 };
+    int64_t *from = order, *to = other;
+    lines l = {data, bytes, step, unit_of(how)};
     (void)owner, (void)unit_step, (void)order_owner, (void)other_owner, (void)n_order, (void)n_other;
     assert(n == n_order && n == n_other && "a place for each item");
     for (int64_t i = 0; i < n; i++)
         from[i] = i;
-    for (int64_t width = 1; width < n; width *= 2) {
+    for (int64_t lo = 0; lo < n; lo += FEW)
+        sort_few(&l, from, lo, lo + FEW < n ? lo + FEW : n);
+    for (int64_t width = FEW; width < n; width *= 2) {
         for (int64_t lo = 0; lo < n; lo += 2 * width) {
-            int64_t mid = lo + width < n ? lo + width : n, hi = mid + width < n ? mid + width : n, i = lo,
-                    j = mid;
-            for (int64_t k = lo; k < hi; k++) {
-                bool second = i == mid || (j < hi && order_of(item + from[j] * step, bytes,
-                                                              item + from[i] * step, bytes, unit) < 0);
-                to[k] = second ? from[j++] : from[i++];
-            }
+            int64_t mid = lo + width < n ? lo + width : n;
+            merge(&l, from, to, lo, mid, mid + width < n ? mid + width : n);
         }
         int64_t *swap = from;
         from = to;
@@ -184,6 +233,11 @@ void tr_rt_chars_argsort(int64_t how, const void *owner, const void *data, int64
     }
     if (from != order)
         memcpy(order, from, (size_t)n * sizeof *from);
+    from = order, to = other;
+    for (int64_t i = 0, rank = 0; how & TR_CHARS_RANKS && i < n; i++) {
+        rank += i && comes_before(&l, from[i - 1], from[i]);
+        to[from[i]] = rank;
+    }
 }
 
 int64_t tr_rt_chars_width(const void *list) {
