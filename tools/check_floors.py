@@ -49,6 +49,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "cuda*",
             "npbins",
             "extern",
+            "npchars",
             "npdates",
             "npeinsum",
             "npforeign",

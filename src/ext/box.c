@@ -540,6 +540,24 @@ static PyObject *box_bytes(const tr_boxer *b, const tr_ty *ty, const tr_slot **a
     return PyBytes_FromStringAndSize(s.data, n);
 }
 
+/* One object for each block, where that is asked. */
+static PyObject *box_bytearray(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    tr_mem *m = (*at)++->p;
+    const tr_list *l = tr_list_of(m);
+    (void)ty;
+    PyObject *key = b->lists ? PyLong_FromVoidPtr(m) : NULL;
+    if (b->lists && !key)
+        return NULL;
+    PyObject *r = key ? Py_XNewRef(PyDict_GetItemWithError(b->lists, key)) : NULL;
+    if (!r && !PyErr_Occurred()) {
+        r = PyByteArray_FromStringAndSize(l->items, (Py_ssize_t)l->len);
+        if (r && key && PyDict_SetItem(b->lists, key, r) < 0)
+            Py_CLEAR(r);
+    }
+    Py_XDECREF(key);
+    return r;
+}
+
 /* --- tuples and the rest --- */
 
 /* The dict of a display's names and values; takes the values. */

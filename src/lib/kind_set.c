@@ -52,6 +52,8 @@ static const char *unhashable(const tr_ty *t) {
         return "list";
     if (t->kind == TR_TY_SET)
         return "set";
+    if (t->kind == TR_TY_BYTEARRAY)
+        return "bytearray";
     if (t->kind == TR_TY_DICT || t->kind == TR_TY_KEYED)
         return "dict";
     if (t->kind == TR_TY_ARRAY || t->kind == TR_TY_RECORDS || t->kind == TR_TY_DATES ||

@@ -62,7 +62,7 @@ static uint32_t largest_wide(const char *item, int64_t n) {
 void tr_rt_chars_get(tr_frame *f, int64_t how, const void *owner, const void *data, int64_t bytes,
                      tr_str *out) {
     const char *item = data;
-    int64_t unit = unit_of(how), n = length_of(item, bytes, unit);
+    int64_t unit = unit_of(how), n = how & TR_CHARS_WHOLE ? bytes / unit : length_of(item, bytes, unit);
     uint32_t most = unit == NARROW ? largest_narrow(data, n) : largest_wide(item, n);
     (void)owner;
     if (most > TR_CHAR_MOST) {

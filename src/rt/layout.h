@@ -138,7 +138,8 @@ enum {
     TR_BYTES_CAPITALIZE,
     TR_BYTES_LOW, /* of each character the low eight bits */
     TR_BYTES_REPR,
-    TR_BYTES_HEX
+    TR_BYTES_HEX,
+    TR_BYTES_REPR_ARRAY /* as a bytearray has it, where each ' is escaped */
 };
 enum {
     TR_CODE_UTF8,
@@ -163,6 +164,7 @@ enum {
     TR_CHARS_WIDE = 8,
     TR_CHARS_BYTES = 16,
     TR_CHARS_FROM_WIDE = 32,
+    TR_CHARS_WHOLE = 128, /* NULs at the end are a part of it */
     TR_CHARS_RANKS = 64, /* of a sort: in the second array how many different ones are less than each */
     TR_CHARS_NONE = -16
 };
