@@ -103,7 +103,8 @@ static bool list_of(tr_em *e, tr_tv x, tr_tv *out) {
         if (!each_byte(e, tr_em_item(e, x, k), out, NULL, NULL))
             return false;
     return x.ty->kind == TR_TY_TUPLE ||
-           (tr_em_iter(e, x, &x) && tr_em_each(e, x, 0, none, each_byte, tr_arena_copy(&e->ctx->arena, out, sizeof *out)));
+           (tr_em_iter(e, x, &x) &&
+            tr_em_each(e, x, 0, none, each_byte, tr_arena_copy(&e->ctx->arena, out, sizeof *out)));
 }
 
 /* bytearray(): of nothing, so many zeros, bytes, integers, a str with its encoding. */
@@ -207,7 +208,8 @@ static bool fits_slice(tr_em *e, tr_tv x, tr_tv slice, tr_tv list) {
 bool tr_lib_set_bytearray(tr_em *e, tr_tv x, tr_tv i, tr_tv v, bool itself) {
     tr_tv items, list;
     if (i.ty->kind == TR_TY_SLICE)
-        return list_of(e, v, &list) && fits_slice(e, x, i, list) && tr_lib_set_list(e, inside(e, x), i, list, itself);
+        return list_of(e, v, &list) && fits_slice(e, x, i, list) &&
+               tr_lib_set_list(e, inside(e, x), i, list, itself);
     if (!tr_lib_is_index(e, i))
         return no_index(e, i);
     if (!as_byte(e, v, &v) || !tr_em_items(e, inside(e, x), &items))

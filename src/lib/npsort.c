@@ -272,7 +272,8 @@ static bool field_key(tr_em *e, const tr_bcall *c, tr_tv x, const char *name, tr
     if (f.ty->kind == TR_TY_ARRAY && f.ty->ndim == 1)
         return tr_em_copy(e, f, TR_LAYOUT_C, key);
     tr_em_error(e,
-                "%s(): field '%s', which decides between records whose other fields are equal, is no number or string",
+                "%s(): field '%s', which decides between records whose other fields are equal, is no number "
+                "or string",
                 tr_fam_name(c), name);
     tr_em_hint(e, "sort by one field, or by several that are numbers: a[np.argsort(a['x'])], "
                   "a[np.lexsort((a['y'], a['x']))]");

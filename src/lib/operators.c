@@ -649,7 +649,8 @@ static bool held_is(tr_em *e, bool negate, tr_tv x, tr_tv y, tr_tv *out) {
 }
 
 static bool is_block(const tr_ty *t) {
-    return t->kind == TR_TY_LIST || t->kind == TR_TY_SET || t->kind == TR_TY_DICT || t->kind == TR_TY_BYTEARRAY;
+    return t->kind == TR_TY_LIST || t->kind == TR_TY_SET || t->kind == TR_TY_DICT ||
+           t->kind == TR_TY_BYTEARRAY;
 }
 
 /* Containers, or None: of one type, which are one block, or both None. */

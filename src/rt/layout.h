@@ -165,7 +165,7 @@ enum {
     TR_CHARS_BYTES = 16,
     TR_CHARS_FROM_WIDE = 32,
     TR_CHARS_WHOLE = 128, /* NULs at the end are a part of it */
-    TR_CHARS_RANKS = 64, /* of a sort: in the second array how many different ones are less than each */
+    TR_CHARS_RANKS = 64,  /* of a sort: in the second array how many different ones are less than each */
     TR_CHARS_NONE = -16
 };
 enum { TR_STR_INT_GOOD, TR_STR_INT_BAD, TR_STR_INT_LARGE, TR_STR_INT_NO_ROOM };

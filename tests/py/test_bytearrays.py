@@ -75,7 +75,13 @@ def test_drawn(s, n):
 
 
 def test_range():
-    for f in (compiled("b.append(n)\nb"), compiled("b[0] = n\nb"), compiled("b.insert(1, n)\nb"), compiled("bytearray((1, n))"), compiled("b.extend([n])\nb")):
+    for f in (
+        compiled("b.append(n)\nb"),
+        compiled("b[0] = n\nb"),
+        compiled("b.insert(1, n)\nb"),
+        compiled("bytearray((1, n))"),
+        compiled("b.extend([n])\nb"),
+    ):
         for n in (-1, 0, 255, 256, 2**40):
             assert outcome(f, b"ab", n) == outcome(f.py_func, b"ab", n)
     with pytest.raises(ValueError, match="negative count"):
@@ -105,11 +111,25 @@ def test_handed_on():
 
 
 def test_in_lists_and_shared():
-    f = compiled("l = [b, bytearray(2)]\nl[0].append(7)\ndef add(x):\n    b.append(x)\nadd(1)\nadd(2)\nl[0], len(l), b")
+    f = compiled(
+        "l = [b, bytearray(2)]\nl[0].append(7)\ndef add(x):\n    b.append(x)\nadd(1)\nadd(2)\nl[0], len(l), b"
+    )
     agree(f, b"ab")
 
 
-@pytest.mark.parametrize("code", ["b[1.5]", "b['a']", "b + 'a'", "b.append('a')", "b.nothing()", "bytearray('a')", "{b: 1}", "b.append(1.5)"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "b[1.5]",
+        "b['a']",
+        "b + 'a'",
+        "b.append('a')",
+        "b.nothing()",
+        "bytearray('a')",
+        "{b: 1}",
+        "b.append(1.5)",
+    ],
+)
 def test_wrong(code):
     with pytest.raises(TypingError):
         compiled(code)(b"abc")

@@ -113,7 +113,9 @@ def test_reading_drawn(words, width):
         agree(f, latin)
 
 
-COUNT = compiled("a", "d = {}\nfor s in a:\n    d[s] = d.get(s, 0) + 1\nd, {s for s in a}, 'ab' in a, 'ab' in d")
+COUNT = compiled(
+    "a", "d = {}\nfor s in a:\n    d[s] = d.get(s, 0) + 1\nd, {s for s in a}, 'ab' in a, 'ab' in d"
+)
 ITEM = compiled("a, i", "a[i]")
 STORE = compiled("a, i, x", "a[i] = x\na")
 COMPARE = compiled("a, b", "a == b, a != b, b == a")
@@ -147,7 +149,12 @@ def test_storing():
         agree(STORE, a, slice(0, 1), a[1:2].astype(a.dtype.char + "1"))
         agree(STORE, a, np.array([1, 0]), a[:2].copy())
         agree(STORE, a, 99, "x")
-        agree(STORE, a, slice(0, 2), a[:2].astype("U9" if a.dtype.char == "S" else "S9") if a[0].isascii() else a[:2])
+        agree(
+            STORE,
+            a,
+            slice(0, 2),
+            a[:2].astype("U9" if a.dtype.char == "S" else "S9") if a[0].isascii() else a[:2],
+        )
     f = compiled("a", "a[0] = a[1]\na[1:] = a[:-1]\na[-2:] = ['pq', 'r']\na.fill(a[0])\na")
     agree(f, np.array(["ab", "c", "d"]))
     a = np.array(["ab"])
@@ -210,7 +217,18 @@ def test_a_value_of_an_item_stays():
     agree(f, np.array(["old", "one"]))
 
 
-@pytest.mark.parametrize("code", ["a.sum()", "a + a", "np.char.upper(a)", "np.empty(3, a.dtype)", "a.view('U1')", "np.max(a)", "a.astype(float)"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "a.sum()",
+        "a + a",
+        "np.char.upper(a)",
+        "np.empty(3, a.dtype)",
+        "a.view('U1')",
+        "np.max(a)",
+        "a.astype(float)",
+    ],
+)
 def test_left_out(code):
     with pytest.raises((UnsupportedError, TypingError)):
         compiled("a", code)(np.array(["a"]))

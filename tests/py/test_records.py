@@ -686,7 +686,12 @@ REFUSED = [
     ("the truth of a record", "1 if a[0] else 2", TypingError, "truth of record"),
     ("a date of a multiple", "a['d']", UnsupportedError, "field 'd', whose dtype is <M8"),
     ("a function of arrays", "np.cumsum(a)", TypingError, "items must be numbers"),
-    ("sorting by a date of a multiple", "np.sort(a, order='x')", UnsupportedError, "field 'd', whose dtype is <M8"),
+    (
+        "sorting by a date of a multiple",
+        "np.sort(a, order='x')",
+        UnsupportedError,
+        "field 'd', whose dtype is <M8",
+    ),
     (
         "sorting by no field",
         "np.argsort(a, order='xx')",
