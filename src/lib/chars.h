@@ -23,8 +23,6 @@ bool tr_chars_is_value(tr_em *e, tr_tv x);
 bool tr_chars_put(tr_em *e, bool wide, tr_tv row, tr_tv x);
 /* The same bytes in so many: a new array of items, cut or padded; of an array or one value. */
 bool tr_chars_fit(tr_em *e, tr_tv x, bool wide, tr_tv bytes, tr_tv *out);
-/* A new array of a display, or a list, of strings. False, perhaps without an error: it is none. */
-bool tr_chars_of_sequence(tr_em *e, tr_tv x, tr_tv *out);
 /* New items, not initialised, of `bytes` each. */
 tr_tv tr_chars_alloc(tr_em *e, uint32_t ndim, const tr_tv *shape, tr_tv bytes);
 /* Items of `raw` in one line, in C order: a view of layout any, of two axes. */
@@ -34,8 +32,6 @@ tr_tv tr_chars_unit(tr_em *e, bool wide); /* bytes of a character */
 char tr_chars_dtype(tr_tv x, uint32_t *bytes);
 /* The letter of a STRUCT that is opaque, of this machine's byte order; 0: it is none. */
 char tr_chars_letter(const tr_ty *opaque);
-/* Numbers that are equal, less or more as the strings of an array of one axis are. */
-bool tr_chars_ranks(tr_em *e, tr_tv x, tr_tv *out);
 /* Calls of functions that such arrays take part in (lib/npchars.c). *mine: this one is such. */
 bool tr_lib_chars_call(tr_em *e, const tr_bcall *c, tr_tv dtype, tr_tv *out, bool *mine);
 
