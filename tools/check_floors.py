@@ -67,6 +67,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "threads",
         ),
         ("npmatmul", "npscalar"),
+        ("npchars",),
     ),
     "lower": (
         ("debug", "few", "meta", "module"),  # a module, and what goes with it
@@ -182,6 +183,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         # which type a value has, and values in and out: containers have items of all kinds
         (
             "box",
+            "chars",
             "date",
             "face",
             "generator",
@@ -281,7 +283,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ),
         ("fspec", "math", "matmul", "mem", "sort"),
         ("dict", "far", "list", "shadow", "str", "str_type.h"),
-        ("bytes", "print", "str_case", "str_number"),
+        ("bytes", "chars", "print", "str_case", "str_number"),
         ("told",),  # by all of these
         ("date", "enter", "order"),  # enter: the way into compiled code
         ("mt", "tick", "watch"),

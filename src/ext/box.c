@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "ext/check.h"
+#include "ext/chars.h"
 #include "ext/date.h"
 #include "ext/generator.h"
 #include "ext/items.h"
@@ -294,6 +295,42 @@ static PyObject *box_dates(const tr_boxer *b, const tr_ty *ty, const tr_slot **a
     return box_array_as(b, ty->items[0], tr_ty_one_date(b->st->types, ty), at);
 }
 
+/* `a` is just what the parts say, its items the bytes of the last axis. */
+static bool same_chars(PyArrayObject *a, bool wide, unsigned nd, const parts *p) {
+    bool same = tr_npchars_letter(PyArray_DESCR(a)) == (wide ? 'U' : 'S') && PyArray_DATA(a) == p->data &&
+                PyArray_NDIM(a) == (int)nd && PyArray_ITEMSIZE(a) == p->shape[nd];
+    for (unsigned k = 0; same && k < nd; k++)
+        same = PyArray_DIM(a, (int)k) == p->shape[k] &&
+               (p->shape[k] < 2 || PyArray_STRIDE(a, (int)k) == p->strides[k]);
+    return same;
+}
+
+/* Items without a byte NumPy makes a character wide, so that these get memory of their own. */
+static PyObject *box_chars(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    const tr_ty *bytes = ty->items[0];
+    unsigned nd = bytes->ndim - 1u;
+    bool wide = ty->sub == TR_CHARS_U, writable;
+    parts p;
+    read_array(bytes, at, &p);
+    PyObject *base = array_base(b, &p, &writable), *a = NULL;
+    if (!base)
+        return NULL;
+    if (PyArray_Check(base) && (writable != bytes->readonly || !p.owner) &&
+        same_chars((PyArrayObject *)base, wide, nd, &p))
+        return base;
+    PyArray_Descr *d = tr_npchars_dtype(wide, p.shape[nd] ? p.shape[nd] : wide ? 4 : 1);
+    if (d && !p.shape[nd])
+        a = PyArray_Zeros((int)nd, p.shape, d, 0);
+    else if (d)
+        a = PyArray_NewFromDescr(&PyArray_Type, d, (int)nd, p.shape, p.strides, p.data,
+                                 writable && !bytes->readonly ? NPY_ARRAY_WRITEABLE : 0, NULL);
+    if (!a || !p.shape[nd])
+        Py_DECREF(base);
+    else if (PyArray_SetBaseObject((PyArrayObject *)a, base) < 0) /* steals base, also on failure */
+        Py_CLEAR(a);
+    return a;
+}
+
 /* NumPy's scalar: Python has none with units. */
 static PyObject *box_date(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
     npy_int64 v = (*at)++->i;
@@ -510,6 +547,24 @@ static PyObject *box_bytes(const tr_boxer *b, const tr_ty *ty, const tr_slot **a
     (void)b, (void)ty;
     PyObject *r = tr_box_bytes(*at);
     *at += 3;
+    return r;
+}
+
+/* One object for each block, where that is asked. */
+static PyObject *box_bytearray(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    tr_mem *m = (*at)++->p;
+    const tr_list *l = tr_list_of(m);
+    (void)ty;
+    PyObject *key = b->lists ? PyLong_FromVoidPtr(m) : NULL;
+    if (b->lists && !key)
+        return NULL;
+    PyObject *r = key ? Py_XNewRef(PyDict_GetItemWithError(b->lists, key)) : NULL;
+    if (!r && !PyErr_Occurred()) {
+        r = PyByteArray_FromStringAndSize(l->items, (Py_ssize_t)l->len);
+        if (r && key && PyDict_SetItem(b->lists, key, r) < 0)
+            Py_CLEAR(r);
+    }
+    Py_XDECREF(key);
     return r;
 }
 

@@ -11,6 +11,7 @@
 #include "base/near.h"
 #include "ext/check.h"
 #include "ext/compat.h"
+#include "ext/chars.h"
 #include "ext/date.h"
 #include "ext/record.h"
 #include "ext/value.h"
@@ -535,6 +536,9 @@ static const tr_ty *item_type(tr_frozen *z, PyArray_Descr *d) {
 static tr_obj *freeze_dtype(tr_frozen *z, PyObject *o, PyArray_Descr *d) {
     const tr_ty *date = PyArray_ISNBO(d->byteorder) ? tr_date_type(z->ctx->types, d) : NULL,
                 *ty = date ? date : item_type(z, d);
+    char chars = tr_npchars_letter(d);
+    if (chars) /* so many bytes, under NumPy's name */
+        ty = tr_ty_opaque(z->ctx->types, (uint32_t)PyDataType_ELSIZE(d), chars == 'U' ? "<U" : "|S");
     if (!ty)
         return opaque(z, o);
     tr_obj *r = new_obj(z, TR_OBJ_TYPE, o, tr_ty_user(arena(z), ty));
@@ -639,9 +643,12 @@ static tr_layout layout_of(PyArrayObject *a) {
 static tr_obj *freeze_array(tr_frozen *z, PyObject *o) {
     PyArrayObject *a = (PyArrayObject *)o;
     PyArray_Descr *dtype = PyArray_DESCR(a);
+    char chars = tr_npchars_letter(dtype);
     const tr_ty *date = PyArray_ISNBO(dtype->byteorder) ? tr_date_type(z->ctx->types, dtype) : NULL,
-                *elem = date ? tr_ty_scalar(z->ctx->types, TR_TY_I64) : item_type(z, dtype);
-    if (!elem || PyArray_NDIM(a) > TR_MAX_NDIM) {
+                *elem = date    ? tr_ty_scalar(z->ctx->types, TR_TY_I64)
+                        : chars ? tr_ty_scalar(z->ctx->types, TR_TY_U8)
+                                : item_type(z, dtype);
+    if (!elem || PyArray_NDIM(a) + (chars ? 1 : 0) > TR_MAX_NDIM) {
         PyArray_Descr *d = PyArray_DESCR(a);
         return new_obj(z, TR_OBJ_OPAQUE, o,
                        tr_arena_printf(arena(z), "an array of dtype %c%c%d", d->byteorder, d->kind,
@@ -655,17 +662,25 @@ static tr_obj *freeze_array(tr_frozen *z, PyObject *o) {
             return NULL;
     }
     uint32_t ndim = (uint32_t)PyArray_NDIM(a);
-    int64_t *shape = TR_NEW_N(arena(z), int64_t, ndim + 1), *strides = TR_NEW_N(arena(z), int64_t, ndim + 1);
+    int64_t *shape = TR_NEW_N(arena(z), int64_t, ndim + 1), *strides = TR_NEW_N(arena(z), int64_t, ndim + 1),
+            unit = chars ? 1 : (int64_t)PyArray_ITEMSIZE(a);
     for (uint32_t i = 0; i < ndim; i++) {
         shape[i] = PyArray_DIM(a, (int)i);
-        strides[i] = PyArray_STRIDE(a, (int)i) / (int64_t)PyArray_ITEMSIZE(a);
-        if (PyArray_STRIDE(a, (int)i) % (int64_t)PyArray_ITEMSIZE(a))
+        strides[i] = PyArray_STRIDE(a, (int)i) / unit;
+        if (PyArray_STRIDE(a, (int)i) % unit)
             return opaque(z, o);
     }
+    if (chars) {
+        shape[ndim] = PyArray_ITEMSIZE(a);
+        strides[ndim++] = 1;
+    }
     tr_obj *r = new_obj(z, TR_OBJ_ARRAY, o, "");
-    r->ty = tr_ty_array(z->ctx->types, elem, ndim, layout_of(a), true);
+    tr_layout layout = layout_of(a);
+    r->ty =
+        tr_ty_array(z->ctx->types, elem, ndim, chars && layout == TR_LAYOUT_F ? TR_LAYOUT_ANY : layout, true);
     r->date = date;
-    r->repr = tr_ty_user(arena(z), date ? tr_ty_dates(z->ctx->types, date, r->ty) : r->ty);
+    r->chars = chars;
+    r->repr = tr_ty_user(arena(z), tr_obj_type(arena(z), z->ctx->types, r));
     r->u.a.data = PyArray_DATA(a);
     r->u.a.shape = shape;
     r->u.a.strides = strides;

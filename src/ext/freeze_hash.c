@@ -130,6 +130,7 @@ static void object(hashing *s, const tr_obj *o) {
         tr_map_set(&s->z->ctx->arena, &s->seen, (uint64_t)(uintptr_t)o, s->seen.n);
     type(s, o->ty);
     type(s, o->date);
+    number(s, (uint64_t)(unsigned char)o->chars);
     switch ((tr_objk)o->kind) {
     case TR_OBJ_NONE:
     case TR_OBJ_ELLIPSIS: break;

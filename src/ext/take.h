@@ -167,7 +167,7 @@ static inline __attribute__((always_inline)) outcome take_one(tr_function *f, Py
         (*at)++->f32 = (float)PyFloat_AS_DOUBLE(o);
         break;
     case TR_U_STRING:
-        if (UNLIKELY(!PyUnicode_CheckExact(o)))
+        if (UNLIKELY(!PyUnicode_CheckExact(o) && !Py_IS_TYPE(o, &PyUnicodeArrType_Type)))
             return MISS;
         if (UNLIKELY(!tr_value_unbox_string(o, at)))
             return FAIL;

@@ -456,7 +456,8 @@ static bool settle_value(walk *w, const tr_ty *ty, tr_slot **at) {
     case TR_TY_ARRAY:
     case TR_TY_RECORD:
     case TR_TY_RECORDS:
-    case TR_TY_DATES: return settle_object(w, ty, x);
+    case TR_TY_DATES:
+    case TR_TY_CHARS: return settle_object(w, ty, x);
     case TR_TY_LIST:
     case TR_TY_SET:
     case TR_TY_DICT: return settle_container(w, ty, x);

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ext/chars.h"
 #include "ext/check.h"
 #include "ext/generator.h"
 #include "ext/ntclass.h"
@@ -109,6 +110,12 @@ static bool unbox_date(const tr_unboxer *u, PyObject *o, const tr_ty *ty, tr_slo
 
 static bool unbox_dates(const tr_unboxer *u, PyObject *o, const tr_ty *ty, tr_slot **at) {
     return unbox_array(u, o, ty->items[0], at);
+}
+
+static bool unbox_chars(const tr_unboxer *u, PyObject *o, const tr_ty *ty, tr_slot **at) {
+    (void)u;
+    tr_npchars_parts((PyArrayObject *)o, ty, at);
+    return true;
 }
 
 static bool unbox_generator(const tr_unboxer *u, PyObject *o, const tr_ty *ty, tr_slot **at) {
@@ -251,6 +258,7 @@ int tr_value_cost(tr_state *st, PyObject *o, const tr_argk *k, const tr_ty *ty) 
         return tr_key_kind(k->key) == TR_K_TABLE
                    ? (k->fields == ty ? 0 : -1)
                    : tr_items_cost(st->types, tr_ty_list_of(st->types, k->fields), ty);
+    case TR_K_CHARS:
     case TR_K_DATES:
     case TR_K_RECORDS:
     case TR_K_RECORD: return tr_ty_accept(tr_argk_type(st->types, k, NULL, NULL), ty);

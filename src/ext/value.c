@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "ext/chars.h"
 #include "ext/check.h"
 #include "ext/compat.h"
 #include "ext/date.h"
@@ -136,6 +137,8 @@ static uint32_t array_key(PyArrayObject *a) {
     case NPY_VOID: return tr_record_array_key(a);
     case NPY_DATETIME:
     case NPY_TIMEDELTA: return tr_date_array_key(a);
+    case NPY_STRING:
+    case NPY_UNICODE: return tr_npchars_key(a);
     default: return tr_value_array_key(a);
     }
 }
@@ -161,9 +164,9 @@ uint32_t tr_value_key(tr_state *st, PyObject *o) {
         return TR_K_COMPLEX;
     if (t == &PyTuple_Type)
         return TR_K_TUPLE | (uint32_t)PyTuple_GET_SIZE(o) << 8;
-    if (t == &PyUnicode_Type)
+    if (t == &PyUnicode_Type || t == &PyUnicodeArrType_Type)
         return TR_K_STR;
-    if (t == &PyBytes_Type)
+    if (t == &PyBytes_Type || t == &PyStringArrType_Type)
         return TR_K_BYTES;
     if (t == &PyList_Type || t == st->typed_list_type) {
         uint32_t list = tr_lists_key(st, o);
@@ -390,8 +393,6 @@ static const char *refused_dtype(tr_state *st, PyArray_Descr *d, const char **hi
     case NPY_LONGDOUBLE: *hint = "convert it with .astype(np.float64)"; return "longdouble";
     case NPY_CLONGDOUBLE: *hint = "convert it with .astype(np.complex128)"; return "clongdouble";
     case NPY_OBJECT: *hint = "convert it to a numeric dtype with .astype(...)"; return "object";
-    case NPY_STRING:
-    case NPY_UNICODE: *hint = "only numeric arrays can be passed"; return "str";
     case NPY_VOID: {
         const char *why = NULL;
         tr_record_struct(st->types, d, &why);
@@ -412,7 +413,7 @@ static const char *refused_dtype(tr_state *st, PyArray_Descr *d, const char **hi
 static void describe_array(tr_state *st, PyArrayObject *a, char *what, size_t n, const char **hint) {
     PyArray_Descr *d = PyArray_DESCR(a);
     if (((unsigned)d->type_num >= sizeof tr_value_npy_kind || tr_value_npy_kind[d->type_num] == 255) &&
-        !tr_date_type(st->types, d)) {
+        !tr_date_type(st->types, d) && !tr_npchars_is_dtype(d)) {
         snprintf(what, n, "an array of %s", refused_dtype(st, d, hint));
     } else if (d->byteorder == '>') {
         snprintf(what, n, "an array in big-endian byte order");
@@ -716,6 +717,7 @@ const tr_ty *tr_argk_type(tr_tytab *t, const tr_argk *k, tr_argk_const constant,
         return tr_ty_dates(t, tr_date_of_key(t, k->key),
                            tr_ty_array_as(t, i64, tr_key_ndim(k->key), tr_key_layout(k->key),
                                           (k->key & TR_KEY_RO) != 0, tr_key_form(k->key)));
+    case TR_K_CHARS: return tr_npchars_of_key(t, k->key);
     case TR_K_LIST: return tr_lists_type(t, k->key);
     case TR_K_TABLE: return k->fields;
     case TR_K_LISTOF: return tr_ty_list_of(t, k->fields);

@@ -9,7 +9,7 @@
  * F-contiguous, 26 read-only, 27 not aligned, 28 and strides that are no whole numbers of items; RECORDS and
  * RECORD: from 16 on the same, 27 without 28; TUPLE and NTUPLE: 8-31 length; SLICE: 8-10 which of start,
  * stop, step are None; DATE and DATES: 8-15 which, and the unit (ext/date.c), DATES: from 16 on the same;
- * RANGE: 8 step is 1; LIST: 8-15 tr_tyk of what the items have in common, TR_KEY_EMPTY: there are none; LIST,
+ * CHARS: 8 it is of U, from 16 on as ARRAY, without 27 and 28; RANGE: 8 step is 1; LIST: 8-15 tr_tyk of what the items have in common, TR_KEY_EMPTY: there are none; LIST,
  * LISTOF and TABLE: 16 it is one of treadle.typed's; GENERATOR: 8-31 which bit generator. */
 #ifndef TR_EXT_VALUE_H
 #define TR_EXT_VALUE_H
@@ -30,6 +30,7 @@ enum {
     TR_K_GENERATOR, /* np.random.Generator */
     TR_K_DATE,      /* np.datetime64 or np.timedelta64 */
     TR_K_DATES,     /* array of such */
+    TR_K_CHARS,     /* array of fixed-width strings */
     TR_K_BYTES,
     TR_K_LIST, /* list, or treadle.typed.List, of numbers (lists.h) */
     TR_K_DEEP, /* kinds from here on need tr_value_matches */

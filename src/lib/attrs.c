@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "lib/chars.h"
 #include "lib/em.h"
 #include "lib/fam.h"
 #include "lib/families.h"
@@ -62,7 +63,7 @@ static const char *class_of(tr_em *e, tr_tv x) {
         return "number";
     if (o->kind == TR_OBJ_STR) /* also one that names a dtype where one is asked for */
         return "str";
-    if (tr_tv_dtype(e, x) || (o->kind == TR_OBJ_TYPE && tr_lib_date_dtype(e, x)))
+    if (tr_tv_dtype(e, x) || (o->kind == TR_OBJ_TYPE && (tr_lib_date_dtype(e, x) || tr_chars_letter(o->ty))))
         return "dtype";
     if ((o->kind == TR_OBJ_BUILTIN && tr_fam_is_ufunc(o->u.builtin)) || tr_fam_users_ufunc(e, x))
         return "ufunc";
@@ -568,6 +569,8 @@ bool tr_em_builtin(tr_em *e, uint32_t row, tr_tv self, const tr_args *args, tr_t
     tr_dated d = dated(&c, p, first);
     bool mine;
     if (!tr_lib_date_call(e, &c, &d, out, &mine) || mine)
+        return mine && out->ty;
+    if (!tr_lib_chars_call(e, &c, d.dtype, out, &mine) || mine)
         return mine && out->ty;
     if (tr_lib_known(e, &c, out))
         return true;

@@ -182,6 +182,8 @@ tr_tv tr_em_obj(tr_em *e, const tr_obj *o) {
                                            : mk(o->ty, e->dry ? TR_NOVAL : tr_const_arr(e->b.fn, o->ty, o));
         if (o->date)
             return tr_em_make(e, tr_ty_dates(e->types, o->date, o->ty), 1, &a);
+        if (o->chars)
+            return tr_em_make(e, tr_ty_chars(e->types, o->chars == 'U', o->ty), 1, &a);
         return tr_ty_is_records(o->ty) ? tr_em_records(e, a, false) : a;
     }
     case TR_OBJ_BYTES: return tr_em_bytes(e, o);

@@ -422,6 +422,8 @@ bool tr_lib_set_array(tr_em *e, tr_tv a, tr_tv i, tr_tv v, bool itself) {
 }
 
 bool tr_em_delitem(tr_em *e, tr_tv a, tr_tv i) {
+    if (a.ty->kind == TR_TY_BYTEARRAY)
+        return tr_lib_del_bytearray(e, a, i);
     if (a.ty->kind == TR_TY_FACED)
         a = tr_em_item(e, a, 0);
     if (a.ty->kind == TR_TY_LIST)

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "lib/chars.h"
 #include "lib/date.h"
 #include "lib/fam.h"
 #include "lib/families.h"
@@ -55,9 +56,10 @@ static bool has_room(tr_em *e, const tr_ty *array, uint32_t more) {
 /* Field k is one that code can read. */
 static bool is_readable(tr_em *e, tr_tv x, uint32_t k) {
     const tr_ty *s = struct_of(x.ty), *t = s->items[k];
-    if (t->kind == TR_TY_STRUCT && t->sub == TR_STRUCT_OPAQUE)
+    bool chars = tr_chars_letter(t) != 0;
+    if (t->kind == TR_TY_STRUCT && t->sub == TR_STRUCT_OPAQUE && !chars)
         return tr_em_unsupported(e, "field-type", "field '%s', whose dtype is %s,", s->fields[k], t->name);
-    return has_room(e, x.ty->items[0], tr_ty_field(s, k).ndim);
+    return has_room(e, x.ty->items[0], tr_ty_field(s, k).ndim + (chars ? 1 : 0));
 }
 
 /* `what` it is that is not there: a field, or an attribute as well. */
@@ -77,6 +79,17 @@ static const tr_ty *date_of(const tr_ty *s, uint32_t k) {
     return s->items[k]->kind == TR_TY_DATE ? s->items[k] : NULL;
 }
 
+/* The letter of the strings that a field is of, or 0. */
+static char letter_of(const tr_ty *s, uint32_t k) {
+    return tr_chars_letter(s->items[k]);
+}
+
+/* The bytes of a field's strings. */
+static tr_tv strings_of(tr_em *e, tr_tv x, uint32_t k) {
+    tr_tv f = tr_em_field(e, array_of(e, x), k);
+    return tr_em_field(e, f, f.ty->elem->n);
+}
+
 /* A number for one of a record that has no axes; else an array, or records. */
 static tr_tv place_of(tr_em *e, tr_tv x, uint32_t k) {
     tr_tv f = tr_em_field(e, array_of(e, x), k);
@@ -89,6 +102,12 @@ static tr_tv place_of(tr_em *e, tr_tv x, uint32_t k) {
 
 static tr_tv field_of(tr_em *e, tr_tv x, uint32_t k) {
     const tr_ty *date = date_of(struct_of(x.ty), k);
+    bool wide = letter_of(struct_of(x.ty), k) == 'U';
+    if (letter_of(struct_of(x.ty), k)) {
+        tr_tv raw = strings_of(e, x, k);
+        return raw.ty->ndim == 1 && x.ty->kind == TR_TY_RECORD ? tr_chars_item(e, wide, raw)
+                                                               : tr_chars_of(e, wide, raw);
+    }
     tr_tv v = place_of(e, x, k);
     return date ? tr_date_of(e, date, v) : v;
 }
@@ -183,6 +202,18 @@ static bool store_whole(tr_em *e, tr_tv x, tr_tv v) {
     return copy_bytes(e, array_of(e, x), array_of(e, v));
 }
 
+static bool store_strings(tr_em *e, tr_tv x, uint32_t k, tr_tv v) {
+    bool wide = letter_of(struct_of(x.ty), k) == 'U';
+    tr_tv to = strings_of(e, x, k), from;
+    v = tr_em_value(e, v);
+    if (!tr_chars_is(v.ty) && !tr_chars_is_value(e, v) && !tr_chars_of_sequence(e, v, &v))
+        return tr_em_error(e, "cannot store %s in field '%s' of strings", tr_em_tyname(e, v.ty),
+                           struct_of(x.ty)->fields[k]);
+    if (to.ty->ndim == 1 && !tr_chars_is(v.ty))
+        return tr_chars_put(e, wide, to, v);
+    return tr_chars_fit(e, v, wide, tr_em_dim(e, to, to.ty->ndim - 1u), &from) && tr_em_assign(e, to, from);
+}
+
 static bool store_field(tr_em *e, tr_tv x, uint32_t k, tr_tv v, bool itself) {
     tr_tv f = tr_em_field(e, array_of(e, x), k);
     bool one = x.ty->kind == TR_TY_RECORD && !f.ty->ndim;
@@ -190,6 +221,8 @@ static bool store_field(tr_em *e, tr_tv x, uint32_t k, tr_tv v, bool itself) {
         return tr_em_error(e, "cannot assign to a field of read-only records");
     if (itself && !one)
         return true; /* what was changed in place stands there */
+    if (letter_of(struct_of(x.ty), k))
+        return store_strings(e, x, k, v);
     if (tr_ty_is_records(f.ty))
         return store_whole(e, tr_em_records(e, f, one), v);
     const tr_ty *date = date_of(struct_of(x.ty), k);

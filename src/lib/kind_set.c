@@ -52,9 +52,12 @@ static const char *unhashable(const tr_ty *t) {
         return "list";
     if (t->kind == TR_TY_SET)
         return "set";
+    if (t->kind == TR_TY_BYTEARRAY)
+        return "bytearray";
     if (t->kind == TR_TY_DICT || t->kind == TR_TY_KEYED)
         return "dict";
-    if (t->kind == TR_TY_ARRAY || t->kind == TR_TY_RECORDS || t->kind == TR_TY_DATES)
+    if (t->kind == TR_TY_ARRAY || t->kind == TR_TY_RECORDS || t->kind == TR_TY_DATES ||
+        t->kind == TR_TY_CHARS)
         return "numpy.ndarray";
     const char *name = t->kind == TR_TY_FACED ? tr_lib_face_class(t) : NULL;
     for (uint32_t k = 0; !name && (t->kind == TR_TY_TUPLE || t->kind == TR_TY_OPT) && k < t->n; k++)

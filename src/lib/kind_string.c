@@ -135,7 +135,7 @@ tr_answer tr_lib_compare_string(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *
     if (tx && ty)
         return tr_answered(compare(e, op, x, y, out));
     if (tr_tv_is_none(other) || tr_lib_scalar(e, other.ty) || other.ty->kind == TR_TY_TUPLE ||
-        other.ty->kind == TR_TY_OPT)
+        other.ty->kind == TR_TY_OPT || other.ty->kind == TR_TY_CHARS)
         return TR_OPEN;
     return tr_answered(tr_em_unsupported(e, "string-compare", "'%s' of a string and %s", tr_lib_cmp_sign(op),
                                          tr_em_tyname(e, other.ty)));

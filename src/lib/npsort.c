@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "base/plant.h"
+#include "lib/chars.h"
 #include "lib/date.h"
 #include "lib/fam.h"
 #include "lib/families.h"
@@ -266,10 +267,13 @@ static bool field_key(tr_em *e, const tr_bcall *c, tr_tv x, const char *name, tr
         return false;
     if (f.ty->kind == TR_TY_DATES)
         return tr_em_binary(e, TR_BIN_SUB, tr_date_raw(e, f), i64(e, 1), key);
+    if (tr_chars_is(f.ty) && tr_chars_ndim(f.ty) == 1)
+        return tr_chars_ranks(e, f, key);
     if (f.ty->kind == TR_TY_ARRAY && f.ty->ndim == 1)
         return tr_em_copy(e, f, TR_LAYOUT_C, key);
     tr_em_error(e,
-                "%s(): field '%s', which decides between records whose other fields are equal, is no number",
+                "%s(): field '%s', which decides between records whose other fields are equal, is no number "
+                "or string",
                 tr_fam_name(c), name);
     tr_em_hint(e, "sort by one field, or by several that are numbers: a[np.argsort(a['x'])], "
                   "a[np.lexsort((a['y'], a['x']))]");

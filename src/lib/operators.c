@@ -662,7 +662,8 @@ static bool held_is(tr_em *e, bool negate, tr_tv x, tr_tv y, tr_tv *out) {
 }
 
 static bool is_block(const tr_ty *t) {
-    return t->kind == TR_TY_LIST || t->kind == TR_TY_SET || t->kind == TR_TY_DICT;
+    return t->kind == TR_TY_LIST || t->kind == TR_TY_SET || t->kind == TR_TY_DICT ||
+           t->kind == TR_TY_BYTEARRAY;
 }
 
 /* Containers, or None: of one type, which are one block, or both None. */
@@ -675,7 +676,7 @@ static bool same_block(tr_em *e, tr_tv x, tr_tv y, tr_tv *out) {
     tr_tv same = tr_em_strong(e, tr_em_bool(e, false));
     if (e->dry || b[0].ty == b[1].ty) {
         for (unsigned i = 0; i < 2; i++)
-            if (b[i].ty->kind == TR_TY_DICT)
+            if (b[i].ty->kind == TR_TY_DICT || b[i].ty->kind == TR_TY_BYTEARRAY)
                 b[i] = tr_em_item(e, b[i], 0);
         same = tr_em_callrt(e, TR_RT_SAME, bool_, NULL, 2, b);
     }

@@ -101,6 +101,12 @@ tr_tv tr_em_seek(tr_em *e, int how, tr_tv s, tr_tv what, tr_tv start, tr_tv end)
 tr_tv tr_lib_bytes_of(tr_em *e, tr_tv chars);
 tr_tv tr_lib_bytes_made(tr_em *e, int how, tr_tv chars);
 bool tr_lib_bytes_part(tr_em *e, tr_tv x, bool byte_too, tr_tv *out);
+/* Of strings (lib/npchars.c): a new array of a display, or a list, of strings. False, perhaps without an error: it is none. */
+bool tr_chars_of_sequence(tr_em *e, tr_tv x, tr_tv *out);
+/* Numbers that are equal, less or more as the strings of an array of one axis are. */
+bool tr_chars_ranks(tr_em *e, tr_tv x, tr_tv *out);
+/* A bytearray as bytes; other values unchanged (lib/kind_bytearray.c). */
+bool tr_lib_bytearray_bytes(tr_em *e, tr_tv x, tr_tv *out);
 bool tr_lib_percent(tr_em *e, tr_tv template, tr_tv args, tr_tv *out); /* `%` of a string (lib/template.c) */
 /* The number that a string spells; `base` may be absent (lib/pystr.c). */
 bool tr_lib_int_of_string(tr_em *e, tr_tv s, tr_tv base, tr_tv *out);
@@ -211,6 +217,7 @@ bool tr_lib_slice_bounds(tr_em *e, tr_tv s, tr_tv n, tr_tv *start, tr_tv *len, t
 /* del l[i] (lib/kind_list.c) */
 bool tr_lib_del_list(tr_em *e, tr_tv list, tr_tv i);
 bool tr_lib_del_dict(tr_em *e, tr_tv d, tr_tv k);
+bool tr_lib_del_bytearray(tr_em *e, tr_tv x, tr_tv i);
 /* One part of an index. kind: i integer, s slice, f full slice, n newaxis, a array of integers, m mask (both
  * of one axis or more), . an Ellipsis that stands for no axis. */
 typedef struct tr_idx {

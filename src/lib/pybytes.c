@@ -275,6 +275,8 @@ static bool of_items(tr_em *e, tr_tv x, tr_tv *out) {
 /* bytes(): of nothing, of bytes, so many zeros, a str with its encoding. */
 bool tr_lib_py_bytes(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv x = c->a[0], v[2];
+    if (x.ty && !tr_lib_bytearray_bytes(e, x, &x))
+        return false;
     if (!x.ty)
         return tr_em_string(e, tr_em_lit(e, tr_obj_str(&e->ctx->arena, "")), &v[0]) &&
                made(e, true, v[0], out);

@@ -46,7 +46,7 @@ static uint32_t cased(int64_t how, uint32_t c, bool first, bool within) {
     return up ? c - 32 : down ? c + 32 : c;
 }
 
-void tr_bytes_repr(const tr_str *s, tr_sb *b) {
+static void put_repr(const tr_str *s, bool array, tr_sb *b) {
     int64_t n = tr_str_len(s);
     bool single = false, twice = false;
     for (int64_t i = 0; i < n; i++) {
@@ -57,7 +57,7 @@ void tr_bytes_repr(const tr_str *s, tr_sb *b) {
     tr_sb_printf(b, "b%c", (int)quote);
     for (int64_t i = 0; i < n; i++) {
         uint32_t c = tr_str_at(s, i);
-        if (c == quote || c == '\\')
+        if (c == quote || c == '\\' || (array && c == '\''))
             tr_sb_printf(b, "\\%c", (int)c);
         else if (c == '\n' || c == '\r' || c == '\t')
             tr_sb_puts(b, c == '\n' ? "\\n" : c == '\r' ? "\\r" : "\\t");
@@ -67,6 +67,10 @@ void tr_bytes_repr(const tr_str *s, tr_sb *b) {
             tr_sb_putc(b, (char)c);
     }
     tr_sb_putc(b, (char)quote);
+}
+
+void tr_bytes_repr(const tr_str *s, tr_sb *b) {
+    put_repr(s, false, b);
 }
 
 static void put_hex(const tr_str *s, tr_sb *b) {
@@ -90,12 +94,12 @@ static void put_ascii(const tr_str *s, tr_sb *b) {
 void tr_rt_bytes_make(tr_frame *f, int64_t how, STR_PARTS(s), tr_str *out) {
     tr_str x = STR_OF(s);
     int64_t n = tr_str_len(&x);
-    if (how == TR_BYTES_REPR || how == TR_BYTES_HEX || how == TR_BYTES_ASCII) {
+    if (how == TR_BYTES_REPR || how == TR_BYTES_REPR_ARRAY || how == TR_BYTES_HEX || how == TR_BYTES_ASCII) {
         tr_sb b;
         tr_sb_init(&b);
-        how == TR_BYTES_REPR  ? tr_bytes_repr(&x, &b)
-        : how == TR_BYTES_HEX ? put_hex(&x, &b)
-                              : put_ascii(&x, &b);
+        how == TR_BYTES_HEX     ? put_hex(&x, &b)
+        : how == TR_BYTES_ASCII ? put_ascii(&x, &b)
+                                : put_repr(&x, how == TR_BYTES_REPR_ARRAY, &b);
         *out = b.oom ? (tr_str){NULL, NULL, -1} : tr_str_of_text(f, b.n ? b.d : "", b.n);
         tr_sb_fini(&b);
         return;

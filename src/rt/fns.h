@@ -80,6 +80,22 @@ void tr_rt_bytes_table(tr_frame *f, STR_PARTS(from), STR_PARTS(to), tr_str *out)
 void tr_rt_bytes_unhex(tr_frame *f, STR_PARTS(s), tr_str *out);
 int64_t tr_rt_bytes_unhex_bad(STR_PARTS(s));
 void tr_rt_bytes_code(tr_frame *f, int64_t how, STR_PARTS(s), tr_str *out);
+/* Items of fixed-width strings (chars.c): `how` TR_CHARS_*. */
+void tr_rt_chars_get(tr_frame *f, int64_t how, const void *owner, const void *data, int64_t bytes,
+                     tr_str *out);
+bool tr_rt_chars_put(int64_t how, STR_PARTS(s), void *owner, void *data, int64_t bytes);
+int64_t tr_rt_chars_fit(int64_t how, void *to_owner, void *to, int64_t rows, int64_t to_bytes,
+                        const void *owner, const void *from, int64_t n, int64_t bytes, int64_t step,
+                        int64_t unit_step);
+void tr_rt_chars_compare(int64_t how, void *out_owner, void *out, int64_t n, const void *a_owner,
+                         const void *a, int64_t na, int64_t a_bytes, int64_t a_step, int64_t a_unit,
+                         const void *b_owner, const void *b, int64_t nb, int64_t b_bytes, int64_t b_step,
+                         int64_t b_unit);
+void tr_rt_chars_argsort(int64_t how, const void *owner, const void *data, int64_t n, int64_t bytes,
+                         int64_t step, int64_t unit_step, void *order_owner, void *order, int64_t n_order,
+                         void *other_owner, void *other, int64_t n_other);
+int64_t tr_rt_chars_width(const void *list);
+bool tr_rt_chars_fill(int64_t how, const void *list, void *owner, void *data, int64_t rows, int64_t bytes);
 bool tr_rt_str_equal(STR_PARTS(a), STR_PARTS(b));
 int64_t tr_rt_str_order(STR_PARTS(a), STR_PARTS(b));
 int64_t tr_rt_str_seek(int64_t how, STR_PARTS(s), STR_PARTS(what), int64_t start, int64_t end);

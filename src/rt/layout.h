@@ -142,7 +142,8 @@ enum {
     TR_BYTES_LOW, /* of each character the low eight bits */
     TR_BYTES_REPR,
     TR_BYTES_ASCII, /* of a string, with escapes for what is not ASCII */
-    TR_BYTES_HEX
+    TR_BYTES_HEX,
+    TR_BYTES_REPR_ARRAY /* as a bytearray has it, where each ' is escaped */
 };
 enum {
     TR_CODE_UTF8,
@@ -152,6 +153,24 @@ enum {
     TR_CODE_REPLACE = 4,
     TR_CODE_IGNORE = 8,
     TR_CODE_DECODE = 16 /* not encode */
+};
+/* Of items of fixed-width strings (rt/chars.c): which comparison, in the order of the operators; that they are
+ * of four bytes a character, and what is made of them or compared; that what is stored is bytes; that what is
+ * copied is of four bytes a character. The bits of a string whose characters are none. */
+enum {
+    TR_CHARS_EQ,
+    TR_CHARS_NE,
+    TR_CHARS_LT,
+    TR_CHARS_LE,
+    TR_CHARS_GT,
+    TR_CHARS_GE,
+    TR_CHARS_OP = 7,
+    TR_CHARS_WIDE = 8,
+    TR_CHARS_BYTES = 16,
+    TR_CHARS_FROM_WIDE = 32,
+    TR_CHARS_WHOLE = 128, /* NULs at the end are a part of it */
+    TR_CHARS_RANKS = 64,  /* of a sort: in the second array how many different ones are less than each */
+    TR_CHARS_NONE = -16
 };
 enum { TR_STR_INT_GOOD, TR_STR_INT_BAD, TR_STR_INT_LARGE, TR_STR_INT_NO_ROOM };
 static inline tr_list *tr_list_of(const void *mem) {

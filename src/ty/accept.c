@@ -79,6 +79,10 @@ static int accept_dates(const tr_ty *from, const tr_ty *to) {
     return accept_date(from, to) ? -1 : accept_array(from->items[0], to->items[0]);
 }
 
+static int accept_chars(const tr_ty *from, const tr_ty *to) {
+    return to->kind != from->kind || to->sub != from->sub ? -1 : accept_array(from->items[0], to->items[0]);
+}
+
 static int accept_tuple(const tr_ty *from, const tr_ty *to) {
     int total = 0;
     if (!tr_ty_is(to, TR_TY_TUPLE) || to->n != from->n || tr_ty_is_list(from) ||

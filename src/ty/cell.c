@@ -175,7 +175,8 @@ bool tr_ty_may_be_item(const tr_ty *t) {
     case TR_TY_RECORDS:
     case TR_TY_RECORD:
     case TR_TY_DATE:
-    case TR_TY_DATES: return true;
+    case TR_TY_DATES:
+    case TR_TY_CHARS: return true;
     default: return tr_ty_is_scalar(t);
     }
 }

@@ -167,6 +167,8 @@ const tr_ty *tr_obj_type(tr_arena *a, tr_tytab *t, const tr_obj *o) {
     bool is_array = o->kind == TR_OBJ_ARRAY || o->kind == TR_OBJ_PLACED;
     if (is_array && o->date)
         return tr_ty_dates(t, o->date, o->ty);
+    if (is_array && o->chars)
+        return tr_ty_chars(t, o->chars == 'U', o->ty);
     if (is_array)
         return tr_ty_is_records(o->ty) ? tr_ty_records(t, o->ty, false) : o->ty;
     if (o->kind == TR_OBJ_GENERATOR || o->kind == TR_OBJ_CONTAINER)

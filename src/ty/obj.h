@@ -62,6 +62,7 @@ struct tr_obj {
      * of a vector are (treadle/cuda/_vector.py), or NULL */
     const tr_ty *ty;
     const tr_ty *date; /* ARRAY, PLACED of int64: the DATE that its items are, or NULL */
+    char chars;        /* ARRAY of bytes: S or U, the fixed-width strings that it is of; else 0 */
     /* With attributes, or NULL. INT: the member of an enum that it is; FUNC: the class that it stands for */
     const tr_obj *member;
     union {

@@ -182,6 +182,17 @@ static const tr_ty *read_records(reader *r, const tr_words *w) {
     return ok ? t : NULL;
 }
 
+static const tr_ty *read_bytearray(reader *r, const tr_words *w) {
+    const tr_ty *t = read_items(r, w), *l = t ? t->items[0] : NULL;
+    return l && l->kind == TR_TY_LIST && !l->sub && l->n == 1 && l->items[0]->kind == TR_TY_U8 ? t : NULL;
+}
+
+static const tr_ty *read_chars(reader *r, const tr_words *w) {
+    const tr_ty *t = read_items(r, w), *a = t && t->n == 1 ? t->items[0] : NULL;
+    bool ok = a && a->kind == TR_TY_ARRAY && a->elem->kind == TR_TY_U8 && a->ndim && !a->sub;
+    return ok ? t : NULL;
+}
+
 /* An array, its place, and constants: lib/kind_window.c reads them by number. */
 static const tr_ty *read_window(reader *r, const tr_words *w) {
     const tr_ty *t = read_items(r, w), *a = t && t->n ? t->items[0] : NULL;

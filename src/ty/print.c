@@ -348,6 +348,12 @@ static void user_dates(tr_sb *b, const tr_ty *t) {
     print_user_array(b, t->items[0], t);
 }
 
+static void user_chars(tr_sb *b, const tr_ty *t) {
+    const tr_ty *a = t->items[0];
+    tr_sb_printf(b, "%sarray(%s, %ud, %c)", a->readonly ? "readonly " : "", t->sub ? "str" : "bytes",
+                 a->ndim - 1u, "CFA"[a->layout]);
+}
+
 static void user_struct(tr_sb *b, const tr_ty *t) {
     if (t->sub == TR_STRUCT_OPAQUE) {
         tr_sb_puts(b, t->name);

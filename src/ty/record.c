@@ -95,6 +95,8 @@ unsigned tr_ty_unit(const tr_ty *array) {
  * number of them apart. */
 static bool lies_well(const tr_ty *array, const tr_ty *elem, uint32_t offset) {
     unsigned align = tr_ty_align(elem), size = tr_ty_size(elem);
+    if (size == 1)
+        return true; /* bytes lie well anywhere */
     return !tr_ty_is_loose(array) && size && tr_ty_align(array->elem) % align == 0 && offset % align == 0 &&
            tr_ty_size(array->elem) % size == 0;
 }
@@ -118,6 +120,12 @@ const tr_ty *tr_ty_record(tr_tytab *t, const tr_ty *s, bool readonly, bool packe
 const tr_ty *tr_ty_records(tr_tytab *t, const tr_ty *array, bool one) {
     assert(tr_ty_is_records(array) && (!one || !array->ndim) && "one record has no axes");
     return tr_ty_of(t, one ? TR_TY_RECORD : TR_TY_RECORDS, 0, 1, &array);
+}
+
+const tr_ty *tr_ty_chars(tr_tytab *t, bool wide, const tr_ty *array) {
+    assert(array->kind == TR_TY_ARRAY && array->elem->kind == TR_TY_U8 && array->ndim &&
+           "items are the bytes of a last axis");
+    return tr_ty_of(t, TR_TY_CHARS, wide ? TR_CHARS_U : 0, 1, &array);
 }
 
 bool tr_ty_same_fields(const tr_ty *a, const tr_ty *b) {

@@ -478,6 +478,7 @@ static bool can_be_held(const tr_ty *t) {
     case TR_TY_ONEOF:
     case TR_TY_DATE:
     case TR_TY_DATES:
+    case TR_TY_CHARS:
     case TR_TY_GENERATOR: return true;
     default: return tr_ty_is_scalar(t);
     }

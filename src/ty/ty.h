@@ -97,6 +97,7 @@ enum { TR_ARRAY_PACKED = 1, TR_ARRAY_LOOSE };
 enum { TR_STRUCT_OPAQUE = 1 }; /* bytes that compiled code cannot read, `name` says of what */
 enum { TR_STRUCT_ALIGN = 8 };  /* records begin at no more than that: no field asks for more */
 enum { TR_STRUCT_RECORD = 1 }; /* a flag: values are numpy.record, which have fields as attributes */
+enum { TR_CHARS_U = 1 };
 enum { TR_INFO_FLOAT = 1, TR_INFO_FLAGS };
 enum { TR_MANAGER_NULL = 1, TR_MANAGER_ERRSTATE = 2 };
 
@@ -298,6 +299,10 @@ bool tr_ty_same_date(const tr_ty *a, const tr_ty *b);
 const tr_ty *tr_ty_parse_date(tr_tytab *t, const char *text);
 bool tr_ty_looks_like_date(const char *text, bool *delta, const char **rest);
 void tr_ty_print_date(tr_sb *b, const tr_ty *ty);
+
+/* An array of fixed-width strings, of bytes (S) or of characters (`wide`: U): an array of uint8 whose last axis
+ * is an item's bytes, one after the other. */
+const tr_ty *tr_ty_chars(tr_tytab *t, bool wide, const tr_ty *array);
 
 /* What a gufunc's function takes for an operand of n core axes: an input without any is a number, an output
  * without any an array of one element, so that it can be stored to. */

@@ -172,6 +172,77 @@ static void check_limits(tr_frame *f) {
     }
 }
 
+/* --- items of fixed-width strings --- */
+
+enum { ITEMS = 9, WIDEST = 6 };
+
+/* Items of so many characters, in bytes: few letters, so that many are equal, and NULs. */
+static void draw_items(char *to, int64_t unit, int64_t chars, int64_t n) {
+    memset(to, 0, (size_t)(n * chars * unit));
+    for (int64_t i = 0; i < n * chars; i++)
+        to[i * unit] = (char)(next(3) ? 'a' + next(2) : 0);
+}
+
+static bool char_of(const tr_str *s, int64_t i, uint32_t c) {
+    return (i < tr_str_len(s) ? tr_str_at(s, i) : 0) == c;
+}
+
+static void check_item(tr_frame *f, const char *item, int64_t unit, int64_t chars, int64_t how, int round) {
+    char back[WIDEST * 4], shorter[4];
+    tr_str s;
+    tr_rt_chars_get(f, how, NULL, item, chars * unit, &s);
+    if (tr_str_len(&s) && !tr_str_at(&s, tr_str_len(&s) - 1))
+        fail("a NUL at the end of an item", round);
+    for (int64_t i = 0; i < chars; i++)
+        if (!char_of(&s, i, (uint8_t)item[i * unit]))
+            fail("a character of an item", round);
+    if (!tr_rt_chars_put(how, s.owner, s.data, s.bits, NULL, back, chars * unit) ||
+        memcmp(back, item, (size_t)(chars * unit)) != 0)
+        fail("an item read and stored", round);
+    memset(shorter, 9, sizeof shorter);
+    if (!tr_rt_chars_put(how, s.owner, s.data, s.bits, NULL, shorter, unit) ||
+        memcmp(shorter, item, (size_t)unit) != 0)
+        fail("an item that is cut", round);
+}
+
+static void check_chars(tr_frame *f, int round) {
+    static char a[ITEMS * WIDEST * 4], b[ITEMS * WIDEST * 4];
+    int64_t wide = round & 1, unit = wide ? 4 : 1, how = wide ? TR_CHARS_WIDE : 0, na = 1 + next(WIDEST),
+            nb = 1 + next(WIDEST), order[ITEMS], other[ITEMS];
+    bool yes[ITEMS];
+    tr_str x[ITEMS], y;
+    draw_items(a, unit, na, ITEMS);
+    draw_items(b, unit, nb, ITEMS);
+    for (int op = TR_CHARS_EQ; op <= TR_CHARS_GE; op++) {
+        tr_rt_chars_compare(how | op, NULL, yes, ITEMS, NULL, a, ITEMS, na * unit, na * unit, 1, NULL, b,
+                            ITEMS, nb * unit, nb * unit, 1);
+        for (int64_t i = 0; i < ITEMS; i++) {
+            tr_rt_chars_get(f, how, NULL, a + i * na * unit, na * unit, &x[i]);
+            tr_rt_chars_get(f, how, NULL, b + i * nb * unit, nb * unit, &y);
+            int64_t c = tr_rt_str_order(x[i].owner, x[i].data, x[i].bits, y.owner, y.data, y.bits);
+            bool want[] = {c == 0, c != 0, c<0, c <= 0, c> 0, c >= 0};
+            if (yes[i] != want[op])
+                fail("items compared", round);
+        }
+    }
+    for (int64_t i = 0; i < ITEMS; i++)
+        check_item(f, a + i * na * unit, unit, na, how, round);
+    tr_rt_chars_argsort(how | TR_CHARS_RANKS, NULL, a, ITEMS, na * unit, na * unit, 1, NULL, order, ITEMS,
+                        NULL, other, ITEMS);
+    for (int64_t i = 1; i < ITEMS; i++) {
+        const tr_str *p = &x[order[i - 1]], *q = &x[order[i]];
+        int64_t c = tr_rt_str_order(p->owner, p->data, p->bits, q->owner, q->data, q->bits);
+        if (c > 0 || (c == 0 && order[i - 1] > order[i]) || other[order[i]] - other[order[i - 1]] != (c < 0))
+            fail("items in order", round);
+    }
+    if (tr_rt_chars_fit(how | (wide ? TR_CHARS_FROM_WIDE : 0), NULL, b, ITEMS, nb * unit, NULL, a, ITEMS,
+                        na * unit, na * unit, 1) >= 0)
+        fail("items of another width", round);
+    for (int64_t i = 0; i < ITEMS * nb; i++)
+        if (b[i * unit] != (i % nb < na ? a[(i / nb * na + i % nb) * unit] : 0))
+            fail("a character of another width", round);
+}
+
 int main(void) {
     static uint32_t room[4][MAX];
     tr_frame f;
@@ -181,6 +252,8 @@ int main(void) {
         tr_str a = drawn((char *)room[0], next(3), next(MAX), wide),
                b = drawn((char *)room[1], next(3), next(4), wide);
         check_search(&a, &b, r);
+        if (r % 8 < 2)
+            check_chars(&f, r);
         check_made(&f, &a, &b, r);
         check_growing(&f, &a, &b, r);
         check_order(&a, &b, r);

@@ -202,7 +202,7 @@ def test_the_calls_that_lead_to_an_error():
     assert "called by" not in message(last, 1.0)
 
     def refused(x):
-        return bytearray((x,))
+        return ascii((x,))
 
     def calls(x):
         return refused(x)
@@ -268,7 +268,7 @@ def test_an_error_in_a_called_function():
         ("try:\n        x = g(x)\n    except* ValueError:\n        x = 2", "exception groups"),
         ("yield x", "generator|yield"),
         ("import os", "import"),
-        ("x = bytearray((1,))", "bytearray"),
+        ("x = memoryview(x)", "memoryview"),
         ("global g\n    g = 1", "global"),
         ("class A: pass", "class"),
     ],

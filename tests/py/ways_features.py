@@ -106,6 +106,36 @@ def records_alone(r):
     return r["x"] * 2, r["v"].sum(), r["at"]["p"]
 
 
+# --- arrays of strings ---
+
+
+@feature(
+    lambda: (np.array(["ab", "c", "", "ab"]), "ab"),
+    lambda: (np.array(["ab", "c", "zz", "a"])[::-1], "c"),
+    lambda: (np.array(["é", "λ𝔸"]), "é"),
+)
+def arrays_of_strings(a, x):
+    found = {}
+    for s in a:
+        found[s] = found.get(s, 0) + 1
+    b = np.zeros_like(a)
+    for i in range(len(a)):
+        b[i] = a[i].upper()
+    a[1] = "changed"
+    return found[x], b[0], a[1], (a == x).sum(), np.sort(a)[0], x in b, len(np.unique(a)), a < b
+
+
+@feature((4,), (1,))
+def bytearrays(n):
+    b = bytearray(n)
+    for i in range(n):
+        b[i] = 3 * i
+    b += b"xyz"
+    b.append(b.pop() - 1)
+    del b[0]
+    return b, b[::2], sum(b), len(b), b.find(b"y"), b == bytes(b), b.hex()
+
+
 # --- lists of items that are no numbers ---
 
 

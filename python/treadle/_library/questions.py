@@ -108,7 +108,9 @@ def frombuffer(buffer: Any, dtype: Any = None, count: Any = -1, offset: Any = 0)
     if dtype is None:
         return frombuffer(buffer, np.float64, count, offset)
     if not isinstance(buffer, np.ndarray):
-        refuse("frombuffer() takes an array in compiled code")
+        refuse(
+            "frombuffer() takes an array in compiled code: a bytearray that is made there may grow, and then moves"
+        )
     if not buffer.flags.c_contiguous:
         raise ValueError("ndarray is not C-contiguous")
     raw = np.ascontiguousarray(buffer).reshape(-1).view(np.uint8)

@@ -26,6 +26,8 @@ def unique(
 
     A row with NaN is like no other one.
     """
+    if axis is None and np.asarray(ar).dtype.kind in "SU":
+        return strings_once(np.ravel(ar), return_index, return_inverse, return_counts)
     if axis is None and not (return_index or return_inverse or return_counts):
         return distinct(ar, equal_nan)
     if axis is None:
@@ -52,6 +54,26 @@ def unique(
     counts = np.diff(np.append(first, n))
     return (
         found,
+        *((order[first],) if return_index else ()),
+        *((inverse,) if return_inverse else ()),
+        *((counts,) if return_counts else ()),
+    )
+
+
+def strings_once(x: Any, return_index: Constant, return_inverse: Constant, return_counts: Constant) -> Any:
+    """The same of strings."""
+    order = np.argsort(x, kind="stable")
+    there = x[order]
+    new = np.ones(len(x), np.bool_)
+    new[1:] = there[1:] != there[:-1]
+    if not (return_index or return_inverse or return_counts):
+        return there[new]
+    first = np.flatnonzero(new)
+    inverse = np.empty(len(x), np.intp)
+    inverse[order] = np.cumsum(new) - 1
+    counts = np.diff(np.append(first, len(x)))
+    return (
+        there[new],
         *((order[first],) if return_index else ()),
         *((inverse,) if return_inverse else ()),
         *((counts,) if return_counts else ()),
@@ -141,6 +163,8 @@ def is_in(a: Any, b: Any, kind: Any) -> Any:
     """Whether each item of a is in b."""
     if kind is not None and kind != "sort" and kind != "table":
         raise ValueError("Invalid kind. Please use None, 'sort' or 'table'.")
+    if a.dtype.kind in "SU" or b.dtype.kind in "SU":
+        return strings_in(a, b)
     if a.dtype.kind not in "bui" or b.dtype.kind not in "bui":
         if kind == "table":
             raise ValueError("The 'table' method is only supported for boolean or integer arrays.")
@@ -153,6 +177,16 @@ def is_in(a: Any, b: Any, kind: Any) -> Any:
     if kind == "table" or float(hi) - float(lo) <= 6 * (len(a) + len(b)):
         return tabled_in(a, b, lo, hi)
     return compared_in(a, b)
+
+
+def strings_in(a: Any, b: Any) -> Any:
+    """Of strings, which are numbered; other values are none of them."""
+    if a.dtype.kind != b.dtype.kind:
+        return np.zeros(len(a), np.bool_)
+    number = strings_once(np.concatenate((a, b)), False, True, False)[1]
+    there = np.zeros(len(number), np.bool_)
+    there[number[len(a) :]] = True
+    return there[number[: len(a)]]
 
 
 def tabled_in(a: Any, b: Any, lo: Any, hi: Any) -> Any:
