@@ -49,7 +49,7 @@ KINDS = (
         "floats, or Python outside of the compiled function. Constants are exact",
     ),
     (
-        "Arrays of strings, objects, `longdouble` and dates whose unit is a multiple (`[25s]`), and such fields of records",
+        "Arrays of objects, `longdouble`, NumPy's strings of any length (`StringDType`) and dates whose unit is a multiple (`[25s]`), and such fields of records",
         "the fields one by one; `.astype(np.float64)`; `.view(np.int64)` or a plain unit",
     ),
     (
