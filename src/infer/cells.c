@@ -148,10 +148,12 @@ bool tr_infer_tell_clashes(infer *f, tr_em *e, uint32_t inst) {
                         TR_MAX_LISTS);
             continue;
         }
-        tr_em_error(e, "the items of a list have no type in common: %s, and %s in line %d",
+        tr_em_error(e,
+                    "the items of a list or set, or the keys or values of a dict, have no type in common: "
+                    "%s, and %s in line %d",
                     tr_em_tyname(e, c.type[1]), tr_em_tyname(e, c.type[0]), (int)c.line[0]);
         if (tr_ty_is_scalar(c.type[0]) && tr_ty_is_scalar(c.type[1]))
-            tr_em_hint(e, "convert what is put into the list, with int(x) or float(x)");
+            tr_em_hint(e, "convert what is put there, with int(x) or float(x)");
     }
     return any;
 }
