@@ -272,10 +272,22 @@ static bool is_next(const tr_fn *f, const tr_ins *in, tr_val v) {
     return o && o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_NEXT;
 }
 
+/* max(x, default=v): it may be v. */
+static bool is_default(const tr_fn *f, const tr_ins *in, tr_val v) {
+    const tr_obj *o = constant_of(f, in->args[0]);
+    const tr_callinfo *ci = in->imm.call;
+    uint32_t nkw = ci ? ci->nkw : 0;
+    bool best = o && o->kind == TR_OBJ_BUILTIN && (o->u.builtin == TR_B_MAX || o->u.builtin == TR_B_MIN);
+    for (uint32_t k = 0; best && k < nkw; k++)
+        if (strcmp(ci->kwnames[k], "default") == 0)
+            return in->args[in->nargs - nkw + k] == v;
+    return false;
+}
+
 /* Is what a call or an assignment is given put into a container, or in the place of what is in one? */
 static bool is_put(const tr_fn *f, const tr_ins *in, tr_val v) {
     const tr_ins *callee = in->op == TR_OP_CALLPY ? tr_at(f, in->args[0]) : NULL;
-    if (callee && (is_instead(callee, in, v) || is_next(f, in, v)))
+    if (callee && (is_instead(callee, in, v) || is_next(f, in, v) || is_default(f, in, v)))
         return true;
     if (callee)
         return callee->op == TR_OP_GETATTR && tr_em_puts_in_list(callee->imm.s);

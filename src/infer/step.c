@@ -324,6 +324,8 @@ static bool step_list(tr_em *e, const tr_fn *f, tr_val v, const tr_tv *a, tr_tv 
     }
     if (!is_numpys(e, f, user)) { /* who asks for items gets the tuples themselves */
         bool tuples;
+        if (tr_em_collects_nothing(e, a[0], a[1])) /* an array would have a type, which shows in a sum */
+            return tr_em_collect_list(e, 0, a[0], a[1], out);
         if (!tr_em_collect_tuples(e, a[0], a[1], &tuples, out))
             return false;
         if (tuples)
