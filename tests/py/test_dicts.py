@@ -465,6 +465,58 @@ def test_a_change_of_size_ends_an_iteration():
             same(fn, n)
 
 
+def test_keys_that_come_and_go_end_an_iteration():
+    """As many as there were at first are given, and no more: what replaces its keys as it goes comes to an end."""
+
+    def renames(n):
+        d = {1: 1, 2: 2, 3: 3}
+        seen = []
+        try:
+            for k in d:
+                seen.append(k)
+                d[k + 10] = d.pop(k)
+        except RuntimeError as e:
+            seen.append(len(str(e)))
+        return seen, d
+
+    def of_one(n):
+        d = {n: 1}
+        for k, v in d.items():
+            d[k + 1] = v
+            d.pop(k)
+        return d
+
+    def not_yet_given(n):
+        d = {1: 1, 2: 2, 3: 3}
+        seen = []
+        for k in d.values():
+            seen.append(k)
+            if k == n:
+                d[9] = 9
+                del d[3]
+        return seen, d
+
+    def leaves(n):
+        d = {k: k for k in range(n)}
+        for k in d:
+            if k * 2 > n:
+                d[-1] = d.pop(k)
+                break
+        return d, [k for k in d]
+
+    def one_by_one(n):
+        d = {1: 1, 2: 2}
+        it = iter(d)
+        next(it)
+        d[3] = d.pop(1)
+        next(it)
+        return next(it, 7)
+
+    for fn in renames, of_one, not_yet_given, leaves, one_by_one:
+        for n in 0, 1, 2, 3:
+            same(fn, n)
+
+
 def test_an_iterator_of_its_own():
     def f(n):
         d = {3: 1, 1: 2, 2: 4}
