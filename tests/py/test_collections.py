@@ -591,3 +591,48 @@ def test_text_of_what_a_function_makes():
 
     with pytest.raises(treadle.UnsupportedError, match="text made of"):
         njit(f)(1)
+
+
+def classes(n):
+    def of(x):
+        return (
+            isinstance(x, Counter), isinstance(x, defaultdict), isinstance(x, OrderedDict), isinstance(x, deque),
+            isinstance(x, (frozenset, Counter)), isinstance(x, dict), isinstance(x, set),
+        )  # fmt: skip
+
+    return (
+        of(Counter([n])),
+        of(defaultdict(int)),
+        of(OrderedDict()),
+        of(deque([n])),
+        of({n: n}),
+        of(frozenset([n])),
+        of(n),
+    )
+
+
+def not_in_a_list(n):
+    m = [Counter("a")]
+    m.append(Counter("b"))
+    return m.index(Counter("b")) + m.index(Counter("cc"))
+
+
+def not_in_a_deque(n):
+    q = deque([frozenset([n])])
+    q.remove(frozenset([n]))
+    q.remove(frozenset([n + 1]))
+
+
+def of_bytes(n):
+    m = [b"a", b"b"]
+    m.append(b"c")
+    return m.index(b"de"[:n])
+
+
+def of_deques(n):
+    return deque([deque([1, 2])]).index(deque([n], 4))
+
+
+@pytest.mark.parametrize("fn", [classes, not_in_a_list, not_in_a_deque, of_bytes, of_deques])
+def test_classes_and_what_is_not_there(fn):
+    same(fn, 3)
