@@ -131,10 +131,10 @@ static bool put_counter(tr_em *e, tr_tv d) {
         return false;
     ranking r = {d, tr_em_alloc(e, number, 1, TR_LAYOUT_C, &n), tr_em_alloc(e, n.ty, 1, TR_LAYOUT_C, &n)};
     tr_tv kind = tr_em_lit(e, tr_obj_str(&e->ctx->arena, "stable"));
-    tr_bcall c = {.a = (tr_tv[]){r.numbers, {NULL, TR_NOVAL}, kind, {NULL, TR_NOVAL}, {NULL, TR_NOVAL}},
-                  .n = 5};
+    tr_args how = {2, (tr_tv[]){r.numbers, kind}, 1, (const char *const[]){"kind"}};
     if (!tr_em_iter(e, d, &it) || !tr_em_each(e, it, 1, acc, each_number, &r) ||
-        !tr_lib_np_argsort(e, &c, &order) || !tr_em_iter(e, order, &it))
+        !tr_em_builtin(e, TR_B_NP_ARGSORT, (tr_tv){NULL, TR_NOVAL}, &how, &order) ||
+        !tr_em_iter(e, order, &it))
         return false;
     acc[0] = tr_em_strong(e, tr_em_bool(e, false));
     return put_some(e, "{", some) && tr_em_each(e, it, 1, acc, put_ranked, &r) && put_some(e, "}", some);

@@ -6,8 +6,7 @@ import sys
 from collections import defaultdict
 from typing import Any
 
-from . import Constant
-from .lists import TOLD
+from . import TOLD, Constant
 
 __all__ = [
     "of_counter_elements",

@@ -8,17 +8,14 @@ moves, so a key, or a comparison, that raises leaves the list as it was.
 from __future__ import annotations
 
 import sys
-from collections import defaultdict, deque
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
 
-from . import Constant
+from . import TOLD, Constant
 
 __all__ = ["of_list_count", "of_list_index", "of_list_remove", "of_list_sort", "sorted"]
-
-#: What has a text, which says what is not in a list.
-TOLD = (bool, int, float, complex, str, bytes, tuple, list, set, frozenset, deque)
 
 
 def sorted(iterable: Any, /, *, key: Constant = None, reverse: Any = False) -> Any:
