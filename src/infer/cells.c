@@ -274,10 +274,22 @@ static bool is_next(const tr_fn *f, const tr_ins *in, tr_val v) {
     return o && o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_NEXT;
 }
 
+/* max(x, default=v): it may be v. */
+static bool is_default(const tr_fn *f, const tr_ins *in, tr_val v) {
+    const tr_obj *o = constant_of(f, in->args[0]);
+    const tr_callinfo *ci = in->imm.call;
+    uint32_t nkw = ci ? ci->nkw : 0;
+    bool best = o && o->kind == TR_OBJ_BUILTIN && (o->u.builtin == TR_B_MAX || o->u.builtin == TR_B_MIN);
+    for (uint32_t k = 0; best && k < nkw; k++)
+        if (strcmp(ci->kwnames[k], "default") == 0)
+            return in->args[in->nargs - nkw + k] == v;
+    return false;
+}
+
 /* Is what a call or an assignment is given put into a container, or in the place of what is in one? */
 static bool is_put(const tr_fn *f, const tr_ins *in, tr_val v) {
     const tr_ins *callee = in->op == TR_OP_CALLPY ? tr_at(f, in->args[0]) : NULL;
-    if (callee && (is_instead(callee, in, v) || is_next(f, in, v)))
+    if (callee && (is_instead(callee, in, v) || is_next(f, in, v) || is_default(f, in, v)))
         return true;
     if (callee)
         return callee->op == TR_OP_GETATTR && tr_em_puts_in_list(callee->imm.s);
@@ -311,10 +323,31 @@ static bool is_used_elsewhere(const tr_fn *f, tr_val v) {
     return n > 1 || tr_at(f, v)->op != TR_OP_BUILDLIST;
 }
 
-/* What has the display is returned. One of names is a record for who asked, but an item where a round gives
- * it. */
-static bool hands_on(const walk *w, const tr_fn *f, tr_val v, uint32_t place) {
-    return place & NAMES ? w->f->p->funcs.d[f->func].round != NULL : is_returned(w, f, v);
+static bool calls(const tr_fn *f, const tr_ins *in, uint32_t func) {
+    const tr_ins *callee = in->op == TR_OP_CALLPY && in->blk != TR_NOBLK ? tr_at(f, in->args[0]) : NULL;
+    const tr_obj *o = callee ? constant_of(f, in->args[0]) : NULL;
+    return callee && (callee->op == TR_OP_CLOSURE ? callee->imm.fn == func
+                                                  : o && o->kind == TR_OBJ_FUNC && o->u.func == func);
+}
+
+/* Does somebody who calls the function change what it gives? */
+static bool callers_change(walk *w, uint32_t func, uint32_t place) {
+    for (uint32_t n = 0; n < w->f->p->funcs.n; n++) {
+        const tr_fn *f = w->f->p->funcs.d[n].ssa;
+        for (uint32_t v = 0; f && v < f->ins.n; v++)
+            if (calls(f, &f->ins.d[v], func) && value_changes(w, f, v, place))
+                return true;
+    }
+    return false;
+}
+
+/* What has the display is returned. One of names is a record for who asked, if that one only reads it, but an
+ * item where a round gives it. */
+static bool hands_on(walk *w, const tr_fn *f, tr_val v, uint32_t place) {
+    if (!(place & NAMES))
+        return is_returned(w, f, v);
+    const tr_func *fn = &w->f->p->funcs.d[f->func];
+    return fn->round || (!fn->library && callers_change(w, f->func, place));
 }
 
 static bool capture_changes(walk *w, const tr_ins *closure, tr_val v, uint32_t place) {
@@ -620,6 +653,29 @@ static bool meets_other(walk *w, const tr_fn *f, tr_val param, const tr_ins *mad
     return false;
 }
 
+/* A tuple with a display in it meets, in a block's parameter, what the function was given: that has lists and
+ * dicts. */
+static bool meets_given(walk *w, const tr_fn *f, tr_val param) {
+    uint8_t *seen = TR_NEW_N(&w->f->ctx->arena, uint8_t, f->ins.n + 1u);
+    tr_u32s work = {0};
+    tr_vec_push(&w->f->ctx->arena, &work, param);
+    seen[param] = 1;
+    for (uint32_t i = 0; i < work.n; i++) {
+        const tr_ins *p = tr_at(f, work.d[i]);
+        if (p->op != TR_OP_PARAM)
+            continue;
+        if (!p->blk)
+            return true;
+        uint32_t at = tr_param_index(f, work.d[i]);
+        for (tr_way way = {0}; tr_next_way(f, p->blk, &way);)
+            if (!seen[way.edge->args[at]]) {
+                seen[way.edge->args[at]] = 1;
+                tr_vec_push(&w->f->ctx->arena, &work, way.edge->args[at]);
+            }
+    }
+    return false;
+}
+
 static bool is_seen(walk *w, looked_at x) {
     uint64_t key = tr_hash_bytes(&x, sizeof x, 0), at;
     bool seen = tr_map_get(&w->seen, key, &at);
@@ -644,6 +700,8 @@ static bool value_changes(walk *w, const tr_fn *f, tr_val v, uint32_t place) {
         bool part = made->op == TR_OP_GETITEM && is_slice(tr_at(f, made->args[1]));
         bool display = (place & PLACES) == ITSELF && !(place & BY_NAME) &&
                        (place & NAMES || made->op == TR_OP_BUILDLIST || part);
+        bool in_tuple = !(place & BY_NAME) && (place & PLACES) != ITSELF && made->op == TR_OP_BUILDTUP &&
+                        !w->f->p->funcs.d[f->func].library;
         for (uint32_t i = 0; i < f->ins.n && !changes; i++) {
             const tr_ins *in = &f->ins.d[i];
             bool uses = false;
@@ -656,7 +714,7 @@ static bool value_changes(walk *w, const tr_fn *f, tr_val v, uint32_t place) {
                         continue;
                     tr_val p = tr_blk_at(f, in->imm.succ[s].to)->params.d[k];
                     tr_vec_push(a, &work, ((passed){p, at}));
-                    changes = display && meets_other(w, f, p, made, place);
+                    changes = display ? meets_other(w, f, p, made, place) : in_tuple && meets_given(w, f, p);
                 }
         }
         for (uint32_t k = at; changes; k = work.d[k].from) {

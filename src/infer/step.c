@@ -276,11 +276,21 @@ static bool is_row(const tr_em *e, const tr_fn *f, const tr_ins *user) {
            user->nargs == 1 && rounds_make_array(e, f);
 }
 
+/* What an item is assigned to; NULL: not known yet. */
+static const tr_ty *assigned_to(const tr_em *e, const tr_ins *set) {
+    const infer *of = e->infer;
+    return of->st.d[of->cur].ty[set->args[0]];
+}
+
+/* Is v assigned to an item of what comes behind it in the code, so that its type is found later? */
+static bool waits_for_holder(const tr_em *e, tr_val v, const tr_ins *user) {
+    return e->dry && user->op == TR_OP_SETITEM && user->args[2] == v && !assigned_to(e, user);
+}
+
 /* Does what is assigned to an item become the item itself, as in a list or a dict? An array, or a part of a
  * list, takes the numbers that are in it. */
 static bool keeps_items(const tr_em *e, const tr_fn *f, const tr_ins *set) {
-    const infer *of = e->infer;
-    const tr_ty *t = of->st.d[of->cur].ty[set->args[0]];
+    const tr_ty *t = assigned_to(e, set);
     const tr_ins *i = tr_at(f, set->args[1]);
     bool part = i->op == TR_OP_BUILDSLICE || (i->op == TR_OP_OBJ && i->imm.obj->kind == TR_OBJ_SLICE);
     return t && (tr_ty_is(t, TR_TY_DICT) || tr_ty_is(t, TR_TY_FACED) || (tr_ty_is(t, TR_TY_LIST) && !part));
@@ -312,7 +322,12 @@ static bool is_numpys(tr_em *e, const tr_fn *f, const tr_ins *user) {
 
 static bool step_list(tr_em *e, const tr_fn *f, tr_val v, const tr_tv *a, tr_tv *out) {
     const tr_ins *user;
-    if (count_users(f, v, &user) != 1 || !user || !reads_list(e, f, v, user, 1))
+    bool one = count_users(f, v, &user) == 1 && user;
+    if (one && waits_for_holder(e, v, user)) {
+        *e->waits = true;
+        return false;
+    }
+    if (!one || !reads_list(e, f, v, user, 1))
         return tr_em_collect_list(e, 0, a[0], a[1], out);
     const tr_obj *callee = constant_callee(e, f, user);
     if (is_builtin(callee) && user->nargs == 2) { /* without an axis, or what else there may be */
@@ -324,6 +339,8 @@ static bool step_list(tr_em *e, const tr_fn *f, tr_val v, const tr_tv *a, tr_tv 
     }
     if (!is_numpys(e, f, user)) { /* who asks for items gets the tuples themselves */
         bool tuples;
+        if (tr_em_collects_nothing(e, a[0], a[1])) /* an array would have a type, which shows in a sum */
+            return tr_em_collect_list(e, 0, a[0], a[1], out);
         if (!tr_em_collect_tuples(e, a[0], a[1], &tuples, out))
             return false;
         if (tuples)

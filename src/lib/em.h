@@ -381,6 +381,8 @@ bool tr_em_iternth(tr_em *e, tr_tv it, uint32_t k, tr_tv *out);
 /* What a generator expression is: the closure of what it does with an item, and what gives them. Who asks it
  * for its items one by one says so (`asked`): of an expression with several loops nobody can. */
 bool tr_em_genexpr(tr_em *e, tr_tv closure, tr_tv it, bool asked, tr_tv *out);
+/* All its values are left out, whatever its items are. */
+bool tr_em_collects_nothing(tr_em *e, tr_tv closure, tr_tv it);
 /* The array of all its values, which are numbers, tuples of numbers or arrays. */
 bool tr_em_collect(tr_em *e, tr_tv closure, tr_tv it, tr_tv *out);
 /* The same of tuples of numbers, which whoever asks for the items gets again; *are: they are such. */

@@ -136,7 +136,6 @@ static bool may_stop(tr_em *e, const tr_ty *item, uint32_t n, const tr_tv *acc, 
            each(e, tr_lib_undef(e, item), user, c, &stop); /* once more, so that the reason is reported */
 }
 
-/* A tuple of nothing, or a display: nobody is asked what its items are. */
 /* What one value is, found dry; NULL where all are left out. */
 static bool value_type(tr_em *e, tr_tv gen, const tr_ty **out) {
     tr_em probe = *e;
@@ -159,6 +158,13 @@ static bool value_type(tr_em *e, tr_tv gen, const tr_ty **out) {
         return value_type(&probe, inner_of(&probe, closure, r), out);
     *out = r.ty->items[0];
     return true;
+}
+
+bool tr_em_collects_nothing(tr_em *e, tr_tv closure, tr_tv it) {
+    tr_em probe = *e;
+    const tr_ty *value;
+    probe.dry = true;
+    return value_type(&probe, genexpr(&probe, closure, it), &value) && !value;
 }
 
 /* Says why a value has no type. Always false. */

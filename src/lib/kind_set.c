@@ -385,6 +385,22 @@ static const char *changed_text(tr_tv x) {
                                                                  : "dictionary changed size during iteration";
 }
 
+/* A dict's counter tells two numbers: of the entry, which is below 2^32, and above it how many were given. */
+enum { GIVEN_BITS = 32 };
+
+static tr_tv entry_of(tr_em *e, tr_tv i) {
+    return tr_em_op2(e, TR_OP_AND, i, tr_em_i64(e, (1ll << GIVEN_BITS) - 1));
+}
+
+/* As many as there were at first, and one more was found: others have left. As in CPython, which asks for no
+ * more than that; a set is gone through to its end. */
+static void check_keys(tr_em *e, tr_tv it, tr_tv given, tr_tv more) {
+    tr_tv all = tr_em_op2(e, TR_OP_SHL, tr_em_item(e, it, 1), tr_em_i64(e, GIVEN_BITS));
+    tr_tv some = tr_em_cmp(e, TR_CMP_LT, given, all);
+    tr_em_check(e, tr_fam_or(e, some, tr_fam_not(e, more)), TR_EXC_RUNTIME,
+                "dictionary keys changed during iteration", 0, NULL);
+}
+
 /* The counter is the number of the entry that is asked for next, which may have left. */
 bool tr_lib_next_walk(tr_em *e, tr_tv it, tr_tv i, tr_tv go, tr_tv *out) {
     tr_tv x = tr_em_item(e, it, 0);
@@ -395,11 +411,19 @@ bool tr_lib_next_walk(tr_em *e, tr_tv it, tr_tv i, tr_tv go, tr_tv *out) {
     if (go.ty)
         same = tr_fam_or(e, same, tr_fam_not(e, tr_em_strong(e, go)));
     tr_em_check(e, same, TR_EXC_RUNTIME, changed_text(x), 0, NULL);
-    tr_tv place = number_of(e, TR_OP_WALKON, set, i), more = tr_table_found(e, place);
-    place = tr_em_select(e, more, place, i);
+    bool dict = x.ty->kind != TR_TY_SET && x.ty->kind != TR_TY_FROZEN;
+    tr_tv at = dict ? entry_of(e, i) : i, count;
+    tr_tv place = number_of(e, TR_OP_WALKON, set, at), more = tr_table_found(e, place);
+    count = place = tr_em_select(e, more, place, at);
     if (go.ty)
         more = tr_fam_and(e, tr_em_strong(e, go), more);
-    *out = tr_lib_step(e, more, place, tr_em_select(e, more, place, i));
+    if (dict) {
+        tr_tv given = tr_em_nsw(e, TR_OP_SUB, i, at);
+        check_keys(e, it, given, more);
+        given = tr_em_nsw(e, TR_OP_ADD, given, tr_em_i64(e, 1ll << GIVEN_BITS));
+        count = tr_em_nsw(e, TR_OP_ADD, given, place);
+    }
+    *out = tr_lib_step(e, more, place, tr_em_select(e, more, count, i));
     return true;
 }
 

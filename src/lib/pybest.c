@@ -5,6 +5,7 @@
  * loop that carries the best item and its key. */
 #include "lib/fam.h"
 #include "lib/kinds.h"
+#include "lib/table.h"
 
 static const tr_ty *scalar_of(tr_em *e, tr_tv x) {
     return tr_lib_scalar(e, x.ty);
@@ -307,10 +308,16 @@ static bool give_best(tr_em *e, const void *user, tr_tv *acc) {
 /* The items of an iterable; other.ty: what there is where there are none. */
 static bool best_item(tr_em *e, const tr_bcall *c, best *b, tr_tv it, tr_tv other, tr_tv *out) {
     const tr_ty *t;
-    tr_tv n, r;
+    tr_tv n, r, of = it;
     if (!tr_em_iter(e, it, &it) || !tr_fam_item_type(e, it, &t) || !tr_em_iterlen(e, it, &n))
         return false;
     b->item = carried(e, t);
+    if (tr_table_gives_nothing(e, of)) { /* no key is asked for, and the type is a guess */
+        *out = other.ty ? other : tr_lib_undef(e, b->item);
+        if (!other.ty)
+            check_some(e, c, tr_em_bool(e, false));
+        return true;
+    }
     bool numbers = !b->key.ty && t->kind != TR_TY_TUPLE && t->kind != TR_TY_LIST && t->kind != TR_TY_BYTES &&
                    !tr_ty_is_text(t);
     if (numbers && !other.ty)

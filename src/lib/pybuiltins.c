@@ -565,7 +565,16 @@ static uint32_t scalars_of(const tr_builtin *b) {
     return is_class ? (uint32_t)b->aux : 0;
 }
 
+/* A class of dicts, which is a form of one kind. */
+static uint32_t face_row(const tr_ty *t) {
+    return t->sub == TR_FACE_COUNTER   ? TR_B_COUNTER
+           : t->sub == TR_FACE_ORDERED ? TR_B_ORDEREDDICT
+                                       : TR_B_DEFAULTDICT;
+}
+
 static bool is_class_row(uint32_t row) {
+    if (row == TR_B_COUNTER || row == TR_B_ORDEREDDICT || row == TR_B_DEFAULTDICT)
+        return true;
     for (uint32_t k = 0; k < TR_TY__COUNT - TR_TY_NUMBERS; k++)
         if (tr_lib_kinds[k].cls == row)
             return true;
@@ -624,6 +633,8 @@ static int instance_of_builtin(tr_em *e, tr_tv x, uint32_t row) {
         return (scalars_of(&tr_builtins[row]) & class_bit(s)) != 0;
     if (tr_lib_is_text(x))
         return row == TR_B_STR;
+    if (x.ty->kind == TR_TY_FACED && row == face_row(x.ty))
+        return true;
     if (row == TR_B_TYPED_LIST) /* what it was made as is not known of a list */
         row = TR_B_LIST;
     return row == (tr_ty_is_list(x.ty) ? TR_B_LIST : tr_lib_kind(x.ty)->cls);

@@ -517,3 +517,122 @@ def test_from_the_cache_in_a_second_process(tmp_path, monkeypatch):
         "OrderedDict([(0, 3), (1, 2)]), frozenset({0, 1}))"
     )
     assert runs == [f"{text} 0\n", f"{text} 1\n"]
+
+
+# --- texts ---
+
+
+def texts_of_made(n):
+    c = Counter("hello"[:n])
+    d = defaultdict(list, {k: [k] for k in range(n)})
+    o = OrderedDict([(k, k * 0.5) for k in range(n)])
+    q = deque(range(n), 3)
+    return str(c), repr(d), f"{o}|{q!r}", "%s %r" % (deque("ab"[:n]), frozenset(range(n))), "{}".format(c)
+
+
+def texts_of_nothing(n):
+    return [
+        str(Counter()), str(defaultdict(int)), str(OrderedDict()), str(frozenset()), str(deque()), str(deque(maxlen=n)),
+        str(defaultdict(None)),
+    ]  # fmt: skip
+
+
+def texts_in_others(n):
+    c = Counter({"a": n, "b": -1, "c": 5, "d": 5, "e": 0})
+    c.pop("b")
+    return (
+        str([c, Counter()]),
+        str({"q": deque([(n, "x"), (2, "y")])}),
+        str((frozenset([n]), defaultdict(set, {1: {n}}))),
+        str(deque([[n], []])),
+    )
+
+
+def counts_that_are_floats(n):
+    c = Counter()
+    for k in range(n):
+        c[k % 3] += 1.5 * k
+    return str(c)
+
+
+def raises_its_text(n):
+    raise ValueError(str(Counter([n, 1])))
+
+
+@pytest.mark.parametrize(
+    "fn", [texts_of_made, texts_of_nothing, texts_in_others, counts_that_are_floats, raises_its_text]
+)
+@pytest.mark.parametrize("options", [{}, {"parallel": True}])
+def test_texts(fn, options):
+    for n in 0, 1, 2, 5:
+        same(fn, n, **options)
+
+
+def test_texts_of_arguments():
+    def f(d, q, c, s):
+        return str(d), repr(q), f"{c}", str(s)
+
+    same(f, defaultdict(list, {"a": [1]}), deque([1.5], maxlen=3), Counter("abb"), frozenset(["x"]))
+
+
+def test_texts_are_printed(capsys):
+    def f(n):
+        print(Counter([n, 1, 1]), deque([1.5], n), [frozenset([n])], OrderedDict(a=n))
+
+    f(3)
+    njit(f)(3)
+    one, other = capsys.readouterr().out.splitlines()
+    assert one == other
+
+
+def test_text_of_what_a_function_makes():
+    def f(n):
+        return str(defaultdict(lambda: n, {1: 2}))
+
+    with pytest.raises(treadle.UnsupportedError, match="text made of"):
+        njit(f)(1)
+
+
+def classes(n):
+    def of(x):
+        return (
+            isinstance(x, Counter), isinstance(x, defaultdict), isinstance(x, OrderedDict), isinstance(x, deque),
+            isinstance(x, (frozenset, Counter)), isinstance(x, dict), isinstance(x, set),
+        )  # fmt: skip
+
+    return (
+        of(Counter([n])),
+        of(defaultdict(int)),
+        of(OrderedDict()),
+        of(deque([n])),
+        of({n: n}),
+        of(frozenset([n])),
+        of(n),
+    )
+
+
+def not_in_a_list(n):
+    m = [Counter("a")]
+    m.append(Counter("b"))
+    return m.index(Counter("b")) + m.index(Counter("cc"))
+
+
+def not_in_a_deque(n):
+    q = deque([frozenset([n])])
+    q.remove(frozenset([n]))
+    q.remove(frozenset([n + 1]))
+
+
+def of_bytes(n):
+    m = [b"a", b"b"]
+    m.append(b"c")
+    return m.index(b"de"[:n])
+
+
+def of_deques(n):
+    return deque([deque([1, 2])]).index(deque([n], 4))
+
+
+@pytest.mark.parametrize("fn", [classes, not_in_a_list, not_in_a_deque, of_bytes, of_deques])
+def test_classes_and_what_is_not_there(fn):
+    same(fn, 3)

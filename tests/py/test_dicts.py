@@ -465,6 +465,58 @@ def test_a_change_of_size_ends_an_iteration():
             same(fn, n)
 
 
+def test_keys_that_come_and_go_end_an_iteration():
+    """As many as there were at first are given, and no more: what replaces its keys as it goes comes to an end."""
+
+    def renames(n):
+        d = {1: 1, 2: 2, 3: 3}
+        seen = []
+        try:
+            for k in d:
+                seen.append(k)
+                d[k + 10] = d.pop(k)
+        except RuntimeError as e:
+            seen.append(len(str(e)))
+        return seen, d
+
+    def of_one(n):
+        d = {n: 1}
+        for k, v in d.items():
+            d[k + 1] = v
+            d.pop(k)
+        return d
+
+    def not_yet_given(n):
+        d = {1: 1, 2: 2, 3: 3}
+        seen = []
+        for k in d.values():
+            seen.append(k)
+            if k == n:
+                d[9] = 9
+                del d[3]
+        return seen, d
+
+    def leaves(n):
+        d = {k: k for k in range(n)}
+        for k in d:
+            if k * 2 > n:
+                d[-1] = d.pop(k)
+                break
+        return d, [k for k in d]
+
+    def one_by_one(n):
+        d = {1: 1, 2: 2}
+        it = iter(d)
+        next(it)
+        d[3] = d.pop(1)
+        next(it)
+        return next(it, 7)
+
+    for fn in renames, of_one, not_yet_given, leaves, one_by_one:
+        for n in 0, 1, 2, 3:
+            same(fn, n)
+
+
 def test_an_iterator_of_its_own():
     def f(n):
         d = {3: 1, 1: 2, 2: 4}
@@ -777,3 +829,78 @@ def test_pairs_of_integers():
         same(f, n, 1)
     for at in (1, 2), (1, 3), (1.0, 2.0), (0.5, 2):
         same(missing, *at)
+
+
+# --- displays that a function gives, or is given ---
+
+
+def record(n):
+    return {"a": n, "b": n * 2}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "d = record(n)\n    d['c'] = 5\n    return d, record(n)",
+        "d = record(n) if n > 2 else record(n + 1)\n    del d['a']\n    for k in range(n):\n        d[str(k)] = k\n    return d",
+        "d = through(n)\n    d.pop('a')\n    return d",
+        "def g(t): return {('a' + 'b'): t < 3}\n    d = g(n)\n    d.update(dict({'x': True}))\n    return d",
+        "def g(k): return {'a': k} if k < 2 else g(k - 1)\n    d = g(n)\n    d['b'] = 2\n    return d",
+        "d = mixed(n)\n    return d['a'], d['b'], d",
+    ],
+)
+def test_a_display_that_a_function_gives(body):
+    """Is a dict where who calls it changes it, and a record of values of any types where not."""
+    space = {"record": njit(record)}
+    exec(
+        "def through(n):\n    return record(n)\n"
+        "def mixed(n):\n    return {'a': n, 'b': 'x'}\n"
+        f"def f(n):\n    {body}\n",
+        space,
+    )
+    plain = {**space, "record": record}
+    exec(f"def f(n):\n    {body}\n", plain)
+    for n in 0, 1, 3:
+        assert outcome(njit(space["f"]), n) == outcome(plain["f"], n)
+
+
+def test_tuples_of_displays_beside_what_was_given():
+    def anew(s, n):
+        s = ([], {}) if n else s
+        s[0].append(n)
+        s[1]["k"] = n
+        return s
+
+    def later(s, n):
+        for i in range(n):
+            if i % 2:
+                s = ([i], {"a": i})
+        return s[0][0], s[1]["a"]
+
+    for fn in anew, later:
+        for n in 0, 3:
+            assert outcome(njit(fn), ([1], {"a": 3}), n) == outcome(fn, ([1], {"a": 3}), n)
+
+
+def test_comprehensions_as_values_of_what_is_in_a_dict():
+    """What is assigned to is found behind what is assigned, so that the type of this waits for that."""
+
+    def rows(n):
+        d = {}
+        for i in range(n):
+            d[i] = {}
+            d[i]["a"] = [i * k for k in range(i)]
+        return d
+
+    def shared(n):
+        d = {"a": {"c": [1]}}
+
+        def get():
+            return d
+
+        get()["a"]["b"] = [x * 2 for x in range(n)]
+        return d
+
+    for n in 0, 1, 4:
+        same(rows, n)
+        same(shared, n)

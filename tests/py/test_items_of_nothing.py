@@ -13,7 +13,7 @@ from treadle import njit
 SPACE = {
     "Counter": Counter, "OrderedDict": OrderedDict, "defaultdict": defaultdict, "deque": deque, "chain": itertools.chain,
     "islice": itertools.islice, "accumulate": itertools.accumulate, "groupby": itertools.groupby, "product": itertools.product,
-    "pairwise": itertools.pairwise, "combinations": itertools.combinations, "takewhile": itertools.takewhile,
+    "pairwise": itertools.pairwise, "zip_longest": itertools.zip_longest, "combinations": itertools.combinations, "takewhile": itertools.takewhile,
 }  # fmt: skip
 # v is an empty list of nothing.
 MADE = [
@@ -22,6 +22,7 @@ MADE = [
     "list(frozenset(v) | set(v))", "list({**dict(zip(v, v))}.values())", "list(Counter(v))", "list(OrderedDict(zip(v, v)).values())",
     "list(defaultdict(list, dict(zip(v, v))).items())", "list(pairwise(v))", "list(combinations(v, 2))", "list(takewhile(len, v))",
     "[a for a, b in zip(v, v)]", "[a for i, a in enumerate(v)]", "[y for x in v for y in x]",
+    "list(zip_longest(v, v))",
 ]  # fmt: skip
 ASKED = [
     "[len(x) for x in v]", "[x.foo for x in v]", "list(map(len, v))", "[len(list(g)) for k, g in groupby(v)]", "list(accumulate(v))",
@@ -122,4 +123,28 @@ def test_lists_that_the_caller_puts_none_into() -> None:
     want, got = both(
         "def f(z):\n    v = {(-2 if z else None): list(deque([1.0], 4)) for x in range(2) if z < 9}\n    for m in v.values():\n        m.append(None)\n    return v\n", 1,
     )  # fmt: skip
+    assert want == got
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "sum([x for x in []])", "sum([k for k in range(3) if False])", "sum([k for k in ()], 1.5)", "max([x * 2 for x in []], default=3)",
+        "min([x for x in ()], default=None)", "max([k for k in [] if k], default='a')", "max([[k] for k in ()], default=[1])",
+        "max([x for x in ()], key=len, default=2)", "dict(zip([x for x in () if x], [1])) | {7: True}",
+        "dict(zip([5 for x in range(3) if 'a' in 'b'], [True])) | {'a': False}", "list(zip([k for k in ()], range(3)))",
+        "3 in [k for k in [] if k]", "[x.foo for x in [k for k in () if k]]", "any([x.foo for x in []])", "max([k for k in ()])",
+    ],
+)  # fmt: skip
+def test_comprehensions_of_nothing(asked: str) -> None:
+    """They are lists of nothing, though nobody but an array's reader asks for the list: no float comes of them."""
+    want, got = both(f"def f():\n    return {asked}\n")
+    assert want == got
+
+
+@pytest.mark.parametrize("body", ["[]", "[x for x in l if x]", "[x for x in () if x]"])
+def test_what_is_left_where_there_is_nothing(body: str) -> None:
+    want, got = both(
+        f"def f():\n    l = [0][:0]\n    return max({body}, default=[4]), list(zip_longest({body}, [1]))\n"
+    )
     assert want == got

@@ -157,9 +157,9 @@ def choosing_text(n):
     ("fn", "arg", "text", "help"),
     [
         (appending, 3, "does not compile a list of slice", "keep an array for each part"),
-        (growing, 3, "whose length is a variable", "return a tuple, or fill an array"),
+        (growing, 3, "whose length is a variable", "use a list, `[0] * n`, or an array"),
         (storing_into_a_tuple, 3, "does not support item assignment", "tuples keep their items: make a list"),
-        (telling, np.ones(2), "calls of 'numpy.array_repr'", "make texts outside"),
+        (telling, np.ones(2), "calls of 'numpy.array_repr'", "f-strings, str() and print() make texts"),
         (
             choosing_text,
             3,

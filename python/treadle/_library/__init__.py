@@ -24,6 +24,7 @@ from __future__ import annotations
 import _thread
 import os
 import sys
+from collections import deque
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -36,6 +37,7 @@ __all__ = [
     "FAMILIES",
     "METHODS",
     "NAMES",
+    "TOLD",
     "Constant",
     "best",
     "cells",
@@ -58,6 +60,9 @@ __all__ = [
     "together",
     "unique_items",
 ]
+
+#: Values that have a text, which an error may tell.
+TOLD = (bool, int, float, complex, str, bytes, tuple, list, set, frozenset, deque)
 
 #: Marks a parameter that stays a constant where the caller writes one.
 Constant = Any

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from typing import Any
 
-from . import Constant
+from . import TOLD, Constant
 
 __all__ = [
     "of_counter_elements",
@@ -85,8 +86,11 @@ def of_deque_index(self: Any, value: Any, start: Constant = 0, stop: Constant = 
     for k in range(low, min(high, len(self))):
         if self[k] == value:
             return k
-    if value is None or isinstance(value, (bool, int, float, str, tuple, list, set)):
+    if value is None or isinstance(value, TOLD):
         raise ValueError(f"{value!r} is not in deque")
+    if isinstance(value, dict):
+        if not isinstance(value, defaultdict):  # whose values a function may make, which has no text
+            raise ValueError(f"{value!r} is not in deque")
     raise ValueError("the value is not in deque")
 
 
@@ -98,8 +102,11 @@ def of_deque_remove(self: Constant, value: Any) -> None:
             self.popleft()
             self.rotate(k)
             return
-    if value is None or isinstance(value, (bool, int, float, str, tuple, list, set)):
+    if value is None or isinstance(value, TOLD):
         raise ValueError(f"{value!r} is not in deque")
+    if isinstance(value, dict):
+        if not isinstance(value, defaultdict):  # whose values a function may make, which has no text
+            raise ValueError(f"{value!r} is not in deque")
     raise ValueError("the value is not in deque")
 
 

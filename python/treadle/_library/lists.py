@@ -8,11 +8,12 @@ moves, so a key, or a comparison, that raises leaves the list as it was.
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
 
-from . import Constant
+from . import TOLD, Constant
 
 __all__ = ["of_list_count", "of_list_index", "of_list_remove", "of_list_sort", "sorted"]
 
@@ -100,8 +101,11 @@ def of_list_index(self: Any, value: Any, start: Constant = 0, stop: Constant = s
             return k
     if TERSE:
         raise ValueError("list.index(x): x not in list")
-    if value is None or isinstance(value, (bool, int, float, str, tuple, list, set)):
+    if value is None or isinstance(value, TOLD):
         raise ValueError(f"{value!r} is not in list")
+    if isinstance(value, dict):
+        if not isinstance(value, defaultdict):  # whose values a function may make, which has no text
+            raise ValueError(f"{value!r} is not in list")
     raise ValueError("the value is not in list")
 
 
