@@ -8,6 +8,7 @@
 #include "lib/fam.h"
 #include "lib/families.h"
 #include "lib/kinds.h"
+#include "lib/priv.h"
 
 const tr_builtin tr_builtins[TR_B__COUNT] = {
 #define F(id, path, params, fn, aux)      {#id, path, NULL, params, fn, aux, TR_B_FUNC},
@@ -265,6 +266,8 @@ bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
         *out = tr_em_obj(e, found);
         return true;
     }
+    if (x.ty->kind == TR_TY_ONEOF && tr_lib_attr_oneof(e, x, name, out))
+        return true;
     if (m && m == lit) {
         tr_em_error(e, "%s has no attribute '%s'", m->repr, name);
         tr_lib_suggest_member(e, m->u.m.name, name);

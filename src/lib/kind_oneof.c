@@ -1,5 +1,5 @@
-/* One of several functions: what a tuple of functions gives at a place that the running program knows, or a
- * variable is that is one on each path. Its items are which one it is, from 0, and all of them with what they
+/* One of several functions, or of several members of enums: what a tuple of such gives at a place that the
+ * running program knows, or a variable is that is one on each path. Its items are which one it is, from 0, and all of them with what they
  * hold; infer/axes.c calls it. It has no form of Python's. */
 #include "lib/fam.h"
 
@@ -8,10 +8,10 @@
 #include "lib/kinds.h"
 #include "lib/priv.h"
 
-static bool is_function(const tr_ty *t) {
+static bool is_one(const tr_ty *t) {
     if (t->kind != TR_TY_LIT)
         return t->kind == TR_TY_CLOSURE || t->kind == TR_TY_METHOD || t->kind == TR_TY_ONEOF;
-    return tr_obj_is_function(t->lit);
+    return tr_obj_is_one(t->lit);
 }
 
 bool tr_lib_one_of(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
@@ -20,7 +20,7 @@ bool tr_lib_one_of(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
     tr_tv *x = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
     const tr_ty **ty = TR_NEW_N(&e->ctx->arena, const tr_ty *, n + 1u);
     for (uint32_t k = 0; k < n; k++)
-        if (!is_function(t.ty->items[k]))
+        if (!is_one(t.ty->items[k]))
             return false;
     x[0] = tr_em_conv(e, i, tr_fam_ty(e, TR_TY_I64));
     for (uint32_t k = 0; k < n; k++)
@@ -94,6 +94,32 @@ tr_answer tr_lib_compare_oneof(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *o
         return tr_answered(tr_em_error(e, "whether %s is %s is not known in compiled code",
                                        tr_em_tyname(e, x.ty), tr_em_tyname(e, y.ty)));
     return tr_answered(op == TR_CMP_EQ || tr_em_unary(e, TR_UN_NOT, *out, out));
+}
+
+/* What member k of an enum has by that name; NULL: none, or it is no such member. */
+static const tr_obj *attr_of(const tr_ty *oneof, uint32_t k, const char *name) {
+    const tr_obj *o = oneof->items[k]->kind == TR_TY_LIT ? oneof->items[k]->lit : NULL;
+    return o && o->kind == TR_OBJ_MODULE ? tr_obj_attr(o, name) : NULL;
+}
+
+/* Values of one type, or strings: that of the one it is. */
+bool tr_lib_attr_oneof(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
+    const tr_ty *ty = NULL;
+    for (uint32_t k = 1; k < x.ty->n; k++) {
+        const tr_obj *o = attr_of(x.ty, k, name);
+        const tr_ty *t = o ? tr_em_obj(e, o).ty : NULL;
+        if (!t || !(ty = ty ? tr_ty_join(e->types, ty, t, e->opts->promote_numba) : t))
+            return false;
+    }
+    *out = tr_em_obj(e, attr_of(x.ty, 1, name));
+    for (uint32_t k = 1; ty->kind != TR_TY_LIT && k < x.ty->n; k++) {
+        tr_tv here, y;
+        if (!tr_em_coerce(e, tr_em_obj(e, attr_of(x.ty, k, name)), ty, &y))
+            return false;
+        here = tr_em_cmp(e, TR_CMP_EQ, tr_em_item(e, x, 0), tr_em_i64(e, k - 1));
+        *out = k == 1 ? y : tr_em_select(e, here, y, *out);
+    }
+    return true;
 }
 
 bool tr_lib_truth_oneof(tr_em *e, tr_tv x, tr_tv *out) {
