@@ -96,32 +96,6 @@ tr_answer tr_lib_compare_oneof(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *o
     return tr_answered(op == TR_CMP_EQ || tr_em_unary(e, TR_UN_NOT, *out, out));
 }
 
-/* What member k of an enum has by that name; NULL: none, or it is no such member. */
-static const tr_obj *attr_of(const tr_ty *oneof, uint32_t k, const char *name) {
-    const tr_obj *o = oneof->items[k]->kind == TR_TY_LIT ? oneof->items[k]->lit : NULL;
-    return o && o->kind == TR_OBJ_MODULE ? tr_obj_attr(o, name) : NULL;
-}
-
-/* Values of one type, or strings: that of the one it is. */
-bool tr_lib_attr_oneof(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
-    const tr_ty *ty = NULL;
-    for (uint32_t k = 1; k < x.ty->n; k++) {
-        const tr_obj *o = attr_of(x.ty, k, name);
-        const tr_ty *t = o ? tr_em_obj(e, o).ty : NULL;
-        if (!t || !(ty = ty ? tr_ty_join(e->types, ty, t, e->opts->promote_numba) : t))
-            return false;
-    }
-    *out = tr_em_obj(e, attr_of(x.ty, 1, name));
-    for (uint32_t k = 1; ty->kind != TR_TY_LIT && k < x.ty->n; k++) {
-        tr_tv here, y;
-        if (!tr_em_coerce(e, tr_em_obj(e, attr_of(x.ty, k, name)), ty, &y))
-            return false;
-        here = tr_em_cmp(e, TR_CMP_EQ, tr_em_item(e, x, 0), tr_em_i64(e, k - 1));
-        *out = k == 1 ? y : tr_em_select(e, here, y, *out);
-    }
-    return true;
-}
-
 bool tr_lib_truth_oneof(tr_em *e, tr_tv x, tr_tv *out) {
     (void)x;
     *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, true));

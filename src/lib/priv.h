@@ -20,8 +20,6 @@ bool tr_lib_one_of(tr_em *e, tr_tv t, tr_tv i, tr_tv *out);
 /* `x is y` where the one is such a function, the other one too or a constant. False: they are no such two, or
  * it is not known, as of inner functions. */
 bool tr_lib_is_one_of(tr_em *e, tr_tv x, tr_tv y, tr_tv *out);
-/* An attribute that all members of enums have which x may be, of one type; false: it has none. */
-bool tr_lib_attr_oneof(tr_em *e, tr_tv x, const char *name, tr_tv *out);
 /* An index of an axis of n items brought into range where it counts from the end. */
 tr_tv tr_lib_wrap(tr_em *e, tr_tv i, tr_tv n);
 /* It can be an index of a sequence: an integer. */
