@@ -68,7 +68,7 @@ def _declare(function: Function, signatures: list[Any]) -> Function:
                 raise UnsupportedError(f"Treadle does not have {lacking.__dict__['_name']}")
             function._declare(s)
         except TreadleError as reason:
-            vars(function)[_REASON] = reason
+            vars(function).setdefault(_REASON, reason)  # one for None comes after the one for a value
     function.disable_compile()
     return function
 

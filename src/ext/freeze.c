@@ -216,6 +216,14 @@ static tr_obj *freeze_bytes(tr_frozen *z, PyObject *o) {
     return r;
 }
 
+/* Members of this class are equal to themselves alone, and true, as those of a plain enum are. */
+static bool is_plain_enum(const PyTypeObject *cls) {
+    return cls->tp_richcompare == PyBaseObject_Type.tp_richcompare &&
+           !(cls->tp_as_number && cls->tp_as_number->nb_bool) &&
+           !(cls->tp_as_sequence && cls->tp_as_sequence->sq_length) &&
+           !(cls->tp_as_mapping && cls->tp_as_mapping->mp_length);
+}
+
 /* A member of an enum has its name and its value, which no code changes; one that is an int
  * is that number, too. */
 static tr_obj *freeze_member(tr_frozen *z, PyObject *o) {
@@ -235,6 +243,7 @@ static tr_obj *freeze_member(tr_frozen *z, PyObject *o) {
     r->u.m.name = name;
     r->u.m.attrs = attrs;
     r->u.m.n = 4;
+    r->u.m.one = is_plain_enum(Py_TYPE(o));
     if (!PyLong_Check(o))
         return r;
     tr_obj *n = freeze_int(z, o);

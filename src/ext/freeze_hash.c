@@ -80,6 +80,7 @@ static void items(hashing *s, const tr_obj *o) {
 static void module(hashing *s, const tr_obj *o) {
     text(s, o->u.m.name);
     number(s, o->u.m.n);
+    number(s, o->u.m.one);
     for (uint32_t i = 0; i < o->u.m.n; i++) {
         text(s, o->u.m.attrs[i].name);
         object(s, o->u.m.attrs[i].obj);

@@ -145,7 +145,7 @@ static bool holds_others(const tr_fn *f, tr_val v) {
 }
 
 /* What an item of a container may be: all that is put into one, what else is taken out of one, and what calls
- * put there that are given one. */
+ * put there that are given one, of the runtime too, which copies items from one to another. */
 static void each_held(walk *w, tr_val taken) {
     const tr_fn *f = w->f;
     for (tr_val x = 0; x < f->ins.n; x++) {
@@ -157,7 +157,8 @@ static void each_held(walk *w, tr_val taken) {
             whole(w, x);
         if (tr_consumed(in) != TR_NOVAL && in->op != TR_OP_RET)
             whole(w, in->args[tr_consumed(in)]);
-        bool calls = in->op == TR_OP_CALL || in->op == TR_OP_CALLX || in->op == TR_OP_PATTERN;
+        bool calls = in->op == TR_OP_CALL || in->op == TR_OP_CALLX || in->op == TR_OP_PATTERN ||
+                     in->op == TR_OP_CALLRT;
         for (uint32_t k = 0; calls && k < in->nargs; k++)
             call = call || holds_others(f, in->args[k]);
         for (uint32_t k = 0; call && k < in->nargs; k++)

@@ -22,14 +22,18 @@ bool tr_ins_cuts(const tr_ins *i) {
     return (tr_ins_effects(i) & E_GROW) && i->op != TR_OP_APPEND && i->op != TR_OP_ENTER;
 }
 
-/* The letter of an array's items in a row's signature; past the letters of those before. */
-static char letter_of(const tr_fn *f, const tr_ins *in, uint32_t k) {
+/* Where the letters of operand k begin in a row's signature: past those of the operands before. */
+static const char *letters_of(const tr_fn *f, const tr_ins *in, uint32_t k) {
     const char *c = tr_rt_info[in->imm.rt->row].sig + 2;
     for (uint32_t i = 0; i < k; i++) {
         const tr_ty *t = tr_at(f, in->args[i])->ty;
         c += strspn(c, "Fs") + (t->kind == TR_TY_ARRAY ? tr_ty_nparts(t) : 1);
     }
-    return c[strspn(c, "Fs") + 1];
+    return c + strspn(c, "Fs");
+}
+
+bool tr_call_only_reads(const tr_fn *f, const tr_ins *in, uint32_t k) {
+    return in->op == TR_OP_CALLRT && letters_of(f, in, k)[0] == 'r';
 }
 
 uint8_t tr_call_memory(const tr_fn *f, const tr_ins *in, uint32_t k) {
@@ -38,7 +42,7 @@ uint8_t tr_call_memory(const tr_fn *f, const tr_ins *in, uint32_t k) {
     if (in->op == TR_OP_CALLRT && tr_at(f, in->args[k])->ty->kind != TR_TY_ARRAY)
         return TR_MEM_NONE;
     if (in->op == TR_OP_CALLRT) {
-        char letter = letter_of(f, in, k);
+        char letter = letters_of(f, in, k)[1]; /* of its items */
         is = letter == 'w' ? TR_MEM_WRITE : letter == 'm' ? TR_MEM_UPDATE : TR_MEM_READ;
     }
     for (uint32_t i = 0; i < k; i++)

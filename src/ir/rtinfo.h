@@ -9,6 +9,8 @@ extern const tr_rtinfo tr_rt_info[TR_RT__COUNT]; /* `name` is the row's id, as t
 /* What a call moves of the arrays that its operand k is, or holds: TR_MEM_READ, _WRITE or both (ports.h), of
  * a row as its signature says; functions read what they are given. What stands there twice moves once. */
 uint8_t tr_call_memory(const tr_fn *f, const tr_ins *in, uint32_t k);
+/* Operand k is a list that a row reads, and leaves as it is, whatever its effects say of others. */
+bool tr_call_only_reads(const tr_fn *f, const tr_ins *in, uint32_t k);
 /* What patterns and calls of the lambda's own, a round's, do to a captured array that they are given views
  * of: TR_MEM_*. */
 uint8_t tr_pat_walked(const tr_pat *p, uint32_t cap);

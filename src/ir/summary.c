@@ -13,6 +13,7 @@
 #include "base/plant.h"
 #include "ir/alias.h"
 #include "ir/ports.h"
+#include "ir/rtinfo.h"
 #include "ir/sched.h"
 
 /* What an instance does to its params. */
@@ -245,6 +246,15 @@ static void walk_pattern(body *b, const tr_ins *in) {
     reach_all(b, in, x);
 }
 
+/* What an instruction with effects e does to operand k. What is only read may be copied to another container,
+ * by way of which what it leads to is stored to, and containers that lie in it are changed. */
+static deed does_to(const body *b, const tr_ins *in, uint8_t e, uint32_t k) {
+    const tr_ty *t = def(b, in->args[k])->ty;
+    if (e & E_WRITE && tr_call_only_reads(b->f, in, k))
+        return !tr_ty_holds_arrays(t) ? READS : tr_ty_has_lists(t->items[0]) ? GROWS : STORES;
+    return e & E_GROW ? GROWS : e & E_WRITE ? WRITES : READS;
+}
+
 static void walk_ins(body *b, const tr_ins *in) {
     uint8_t e = tr_ins_effects(in);
     switch ((tr_op)in->op) {
@@ -274,7 +284,7 @@ static void walk_ins(body *b, const tr_ins *in) {
     default:
         b->shows = b->shows || (e & E_SIDE);
         for (uint32_t k = 0; (e & (E_READ | E_WRITE)) && k < in->nargs; k++)
-            reach(b, in->args[k], NULL, 0, e & E_GROW ? GROWS : e & E_WRITE ? WRITES : READS);
+            reach(b, in->args[k], NULL, 0, does_to(b, in, e, k));
     }
 }
 

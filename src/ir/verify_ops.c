@@ -480,7 +480,8 @@ static bool is_letter(const tr_ty *t, char letter) {
     case 'C': return tr_ck_is_kind(t, TR_TY_C64) || tr_ck_is_kind(t, TR_TY_C128);
     case 'S': return tr_ck_is_kind(t, TR_TY_STRING);
     case 'v': return tr_ck_is_kind(t, TR_TY_NONE);
-    case 'l': return tr_ck_is_kind(t, TR_TY_LIST) || tr_ck_is_kind(t, TR_TY_SET);
+    case 'l':
+    case 'r': return tr_ck_is_kind(t, TR_TY_LIST) || tr_ck_is_kind(t, TR_TY_SET);
     default: return false;
     }
 }

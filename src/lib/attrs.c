@@ -8,6 +8,7 @@
 #include "lib/fam.h"
 #include "lib/families.h"
 #include "lib/kinds.h"
+#include "lib/priv.h"
 
 const tr_builtin tr_builtins[TR_B__COUNT] = {
 #define F(id, path, params, fn, aux)      {#id, path, NULL, params, fn, aux, TR_B_FUNC},
@@ -253,6 +254,32 @@ static bool named_operator(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
     return false;
 }
 
+/* What member k of an enum has by that name; NULL: none, or it is no such member. */
+static const tr_obj *attr_of(const tr_ty *oneof, uint32_t k, const char *name) {
+    const tr_obj *o = oneof->items[k]->kind == TR_TY_LIT ? oneof->items[k]->lit : NULL;
+    return o && o->kind == TR_OBJ_MODULE ? tr_obj_attr(o, name) : NULL;
+}
+
+/* An attribute that all members of enums have which x may be, of one type. */
+static bool attr_of_member(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
+    const tr_ty *ty = NULL;
+    for (uint32_t k = 1; k < x.ty->n; k++) {
+        const tr_obj *o = attr_of(x.ty, k, name);
+        const tr_ty *t = o ? tr_em_obj(e, o).ty : NULL;
+        if (!t || !(ty = ty ? tr_ty_join(e->types, ty, t, e->opts->promote_numba) : t))
+            return false;
+    }
+    *out = tr_em_obj(e, attr_of(x.ty, 1, name));
+    for (uint32_t k = 1; ty->kind != TR_TY_LIT && k < x.ty->n; k++) {
+        tr_tv here, y;
+        if (!tr_em_coerce(e, tr_em_obj(e, attr_of(x.ty, k, name)), ty, &y))
+            return false;
+        here = tr_em_cmp(e, TR_CMP_EQ, tr_em_item(e, x, 0), tr_em_i64(e, k - 1));
+        *out = k == 1 ? y : tr_em_select(e, here, y, *out);
+    }
+    return true;
+}
+
 bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
     if (x.ty->kind == TR_TY_WINDOW) /* only its indices are its own */
         x = tr_em_item(e, x, 0);
@@ -265,6 +292,8 @@ bool tr_em_getattr(tr_em *e, tr_tv x, const char *name, tr_tv *out) {
         *out = tr_em_obj(e, found);
         return true;
     }
+    if (x.ty->kind == TR_TY_ONEOF && attr_of_member(e, x, name, out))
+        return true;
     if (m && m == lit) {
         tr_em_error(e, "%s has no attribute '%s'", m->repr, name);
         tr_lib_suggest_member(e, m->u.m.name, name);

@@ -1,5 +1,5 @@
-/* One of several functions: what a tuple of functions gives at a place that the running program knows, or a
- * variable is that is one on each path. Its items are which one it is, from 0, and all of them with what they
+/* One of several functions, or of several members of enums: what a tuple of such gives at a place that the
+ * running program knows, or a variable is that is one on each path. Its items are which one it is, from 0, and all of them with what they
  * hold; infer/axes.c calls it. It has no form of Python's. */
 #include "lib/fam.h"
 
@@ -8,10 +8,10 @@
 #include "lib/kinds.h"
 #include "lib/priv.h"
 
-static bool is_function(const tr_ty *t) {
+static bool is_one(const tr_ty *t) {
     if (t->kind != TR_TY_LIT)
         return t->kind == TR_TY_CLOSURE || t->kind == TR_TY_METHOD || t->kind == TR_TY_ONEOF;
-    return tr_obj_is_function(t->lit);
+    return tr_obj_is_one(t->lit);
 }
 
 bool tr_lib_one_of(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
@@ -20,7 +20,7 @@ bool tr_lib_one_of(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
     tr_tv *x = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
     const tr_ty **ty = TR_NEW_N(&e->ctx->arena, const tr_ty *, n + 1u);
     for (uint32_t k = 0; k < n; k++)
-        if (!is_function(t.ty->items[k]))
+        if (!is_one(t.ty->items[k]))
             return false;
     x[0] = tr_em_conv(e, i, tr_fam_ty(e, TR_TY_I64));
     for (uint32_t k = 0; k < n; k++)

@@ -70,8 +70,8 @@ static lv declare_rt(tr_lm *m, const tr_rtinfo *r, lt *type) {
      * a list lie where its block says, and move, or go with it */
     if (r->effects == E_LOOK) /* what it reads besides, compiled code has only by calls that change it */
         tr_lower_fn_attr(m, fn, TR_LA_LOOK);
-    bool items =
-        r->effects == E_LOOK || (r->effects & E_GROW) || strchr(r->sig, 'l') || (m->lists && row_frees(r));
+    bool items = r->effects == E_LOOK || (r->effects & E_GROW) || strpbrk(strchr(r->sig, '('), "lr") ||
+                 (m->lists && row_frees(r));
     if (!strchr(r->sig, 'x') && !tr_rt_random(r) && !items)
         tr_lower_fn_attr(m, fn,
                          pointers || r->effects ? TR_LA_RUNTIME

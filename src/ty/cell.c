@@ -145,7 +145,7 @@ bool tr_ty_may_be_item(const tr_ty *t) {
         return !tr_ty_is_list(t);
     case TR_TY_OPT: return tr_ty_may_be_item(t->items[1]);
     case TR_TY_FACED: return t->sub != TR_FACE_MADE || t->items[1]->kind == TR_TY_LIT;
-    case TR_TY_LIT: return tr_obj_is_function(t->lit);
+    case TR_TY_LIT: return tr_obj_is_one(t->lit);
     case TR_TY_CLOSURE:
     case TR_TY_ONEOF:
     case TR_TY_DRAWN:

@@ -98,7 +98,8 @@ struct tr_obj {
             uint32_t n;
             const tr_attr *attrs;
             const char *name;
-        } m; /* MODULE */
+            bool one; /* a member of an enum that is equal to itself alone, and true */
+        } m;          /* MODULE */
         struct {
             uint32_t func;                      /* FUNC, CODE */
             const struct tr_contract *contract; /* FUNC: of a decorated one (ir/prog.h), or NULL */
@@ -123,6 +124,10 @@ bool tr_obj_by_value(const tr_obj *o);
 static inline bool tr_obj_is_function(const tr_obj *o) {
     return o->kind == TR_OBJ_FUNC || o->kind == TR_OBJ_BUILTIN || o->kind == TR_OBJ_UFUNC ||
            o->kind == TR_OBJ_EXTERN;
+}
+/* What a variable may be one of several of: each is itself, and has no number. */
+static inline bool tr_obj_is_one(const tr_obj *o) {
+    return tr_obj_is_function(o) || (o->kind == TR_OBJ_MODULE && o->u.m.one);
 }
 uint64_t tr_obj_hash(const tr_obj *o);
 bool tr_obj_has_items(const tr_obj *o);

@@ -372,14 +372,25 @@ static const tr_ty *join_same_kind(tr_tytab *t, const tr_ty *a, const tr_ty *b, 
 
 typedef TR_VEC(const tr_ty *) types;
 
-/* Types of functions, one after the other: that one, or those of one of several; closures of one function
- * are one. False: there is something else among them. */
+/* Both are one of the same functions, at the same places. Of others each place would be one of two, and those
+ * again, and there is no end to that. */
+static bool same_functions(const tr_ty *a, const tr_ty *b) {
+    bool same = a->n == b->n;
+    for (uint32_t i = 1; same && i < a->n; i++) {
+        const tr_ty *x = a->items[i], *y = b->items[i];
+        same = x == y || (x->kind == TR_TY_CLOSURE && y->kind == TR_TY_CLOSURE && x->func == y->func);
+    }
+    return same;
+}
+
+/* Types of functions, or of members of enums, one after the other: that one, or those of one of several;
+ * closures of one function are one. False: there is something else among them. */
 static bool add_functions(tr_tytab *t, const tr_ty *a, tr_arena *scratch, types *to, bool numba) {
     bool closure = a->kind == TR_TY_CLOSURE;
     for (uint32_t i = 1; closure && i < to->n; i++)
         if (to->d[i]->kind == TR_TY_CLOSURE && to->d[i]->func == a->func)
             return to->d[i] == a || (to->d[i] = join_same_kind(t, to->d[i], a, numba)) != NULL;
-    if (closure || (a->kind == TR_TY_LIT && tr_obj_is_function(a->lit))) {
+    if (closure || (a->kind == TR_TY_LIT && tr_obj_is_one(a->lit))) {
         tr_vec_push(scratch, to, a);
         return true;
     }
@@ -440,7 +451,8 @@ const tr_ty *tr_ty_join(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool numba)
     }
     if (tr_ty_is_text(a) && tr_ty_is_text(b))
         return tr_ty_string(t);
-    const tr_ty *same = a->kind == b->kind ? join_same_kind(t, a, b, numba) : NULL;
+    bool like = a->kind == b->kind && (a->kind != TR_TY_ONEOF || same_functions(a, b));
+    const tr_ty *same = like ? join_same_kind(t, a, b, numba) : NULL;
     return same ? same : join_functions(t, a, b, numba);
 }
 

@@ -6,7 +6,7 @@ import enum
 
 import numpy as np
 import pytest
-from treadle import njit
+from treadle import njit, prange, vectorize
 from treadle.errors import TypingError
 
 
@@ -104,6 +104,163 @@ def test_a_member_of_one_value_is_not_that_number():
     assert njit(lambda: Size.LARGE.value + 5)() == 10
     with pytest.raises(TypingError, match="value"):
         njit(lambda x: Size.LARGE.value + (5).value)(1)
+
+
+class Step(enum.Enum):
+    """What a variable may be one of."""
+
+    FIRST = 0
+    NEXT = 1
+    LAST = 2
+
+
+class Loose(enum.Enum):
+    """Its members are equal to whatever there is."""
+
+    A = 1
+    B = 2
+
+    def __eq__(self, other):
+        return True
+
+    def __hash__(self):
+        return 1
+
+
+class Falsy(enum.Flag):
+    A = 1
+    B = 2
+
+
+def walk(n):
+    step, seen = Step.FIRST, 0
+    for _ in range(n):
+        seen = seen * 10 + step.value
+        if step == Step.FIRST:
+            step = Step.NEXT
+        elif step is Step.NEXT:
+            step = Step.LAST
+        else:
+            step = Step.FIRST
+    return seen, step.name, step in (Step.NEXT, Step.LAST), step != Step.LAST, bool(step), step == 0
+
+
+@pytest.mark.parametrize("n", range(5))
+def test_a_variable_may_be_one_of_several(n):
+    assert njit(walk)(n) == walk(n)
+
+
+def test_one_of_several_goes_where_values_go():
+    def early(n):
+        if n < 0:
+            return Step.LAST
+        step = Step.FIRST
+        while n > 0:
+            n -= 3
+            if n == 1:
+                step = Step.NEXT
+                break
+        return step
+
+    def use(n):
+        step = compiled(n)
+        t = (Step.FIRST, Step.NEXT, Step.LAST)[n % 3]
+        l = [Step.FIRST, Step.NEXT]
+        l.append(t)
+        maybe = step if n else None
+        d = {1: Step.FIRST}
+        d[n] = t
+        inner = Step.FIRST
+
+        def change():
+            nonlocal inner
+            inner = Step.NEXT
+
+        if n % 2:
+            change()
+        return (
+            compiled(n) == Step.NEXT,
+            l.count(t),
+            t in (Step.FIRST, Step.LAST),
+            maybe is None,
+            d[1].value,
+            inner.name,
+            [x.value for x in l],
+            (step, 1) == (Step.FIRST, 1),
+        )
+
+    compiled = early
+    expected = [use(n) for n in range(-1, 6)]
+    compiled = njit(early)
+    assert [njit(use)(n) for n in range(-1, 6)] == expected
+
+
+def test_one_of_several_in_other_ways_in():
+    @njit(parallel=True)
+    def rounds(x):
+        out = np.zeros(len(x), np.int64)
+        for i in prange(len(x)):
+            step = Step.FIRST
+            if x[i] > 3:
+                step = Step.LAST
+            elif x[i] > 1:
+                step = Step.NEXT
+            out[i] = step.value * 10 + (step is Step.NEXT)
+        return out
+
+    @vectorize
+    def each(x):
+        step = Step.NEXT if x > 2 else Step.LAST
+        return step.value
+
+    @njit
+    def given(step, n):
+        if n:
+            step = Step.LAST
+        return step.value
+
+    assert rounds(np.arange(6)).tolist() == [0, 0, 11, 11, 20, 20]
+    assert each(np.arange(5)).tolist() == [2, 2, 2, 1, 1]
+    assert [given(Step.NEXT, n) for n in range(2)] == [1, 2]
+
+
+@pytest.mark.parametrize("cls", [Loose, Falsy])
+def test_members_with_operators_of_their_own_are_not_one_of_several(cls):
+    """Which of them is equal to another one is not known to the compiler."""
+    a, b = cls
+
+    def f(n):
+        x = a
+        if n:
+            x = b
+        return x == a
+
+    with pytest.raises(TypingError, match="'x' has no single type"):
+        njit(f)(1)
+
+
+def one_of(n):
+    return Step.NEXT if n else Step.LAST
+
+
+one_of = njit(one_of)
+
+
+@pytest.mark.parametrize(
+    ("f", "said"),
+    [
+        (one_of, "compiled code cannot hand to Python"),
+        (lambda n: one_of(n)(3), "'Step.NEXT' is not callable"),
+        (lambda n: one_of(n).size, "has no attribute 'size'"),
+        (lambda n: one_of(n) < Step.LAST, "unsupported operand types for <: one of ('Step."),
+        (lambda n: one_of(n) if n else 3, "has no single type"),
+        (lambda n: (Color.RED if n else Color.PAIR).value, "has no attribute 'value'"),
+    ],
+)
+def test_what_one_of_several_is_refused(f, said):
+    with pytest.raises(TypingError) as e:
+        (f if f is one_of else njit(f))(1)
+    assert said in str(e.value).splitlines()[0]
 
 
 @pytest.mark.parametrize(

@@ -497,3 +497,25 @@ def test_from_the_cache(tmp_path):
         for _ in range(2)
     ]
     assert [line.strip() for line in out] == ["0", "1"]
+
+
+def test_one_of_the_same_functions_in_another_order():
+    """Where two values are one of the same functions, met in different orders, one of these is what both are."""
+
+    def early(n):
+        if n < 0:
+            return math.sin
+        f = math.cos
+        if n > 3:
+            f = math.exp
+        return f
+
+    def use(n):
+        fs = [math.cos, math.exp]
+        fs.append((math.cos, math.exp, math.sin)[n % 3])
+        return compiled(n)(0.5), fs[2](0.25)
+
+    compiled = early
+    expected = [use(n) for n in range(5)]
+    compiled = njit(early)
+    assert [njit(use)(n) for n in range(5)] == expected

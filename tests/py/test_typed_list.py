@@ -355,6 +355,81 @@ def test_array_types_written_in_compiled_code():
         wrong(1)
 
 
+@pytest.mark.parametrize("made", ["slice", "sum", "copy", "repeat"])
+def test_lists_that_items_are_copied_from_are_only_read(made):
+    """Calls that copy items of one typed list to lists of their own, and change these, may run beside each other."""
+
+    @njit(nogil=True)
+    def sums(seqs, how, state, at):
+        total = 0.0
+        for i in range(10**10):
+            if how == "slice":
+                part = seqs[i % 2 :]
+            elif how == "sum":
+                part = seqs + seqs
+            elif how == "copy":
+                part = seqs.copy()
+            else:
+                part = seqs * 2
+            part.reverse()
+            total += part[0][0]
+            part[0][1] = 2.0
+            state[at] = 1
+            if state[2]:
+                break
+        return total
+
+    seqs, state = List([np.ones(3), np.ones(4)]), np.zeros(3, np.int64)
+    state[2] = 1
+    sums(seqs, made, state, 0)
+    state[:] = 0
+    failed = []
+
+    def run(at):
+        try:
+            sums(seqs, made, state, at)
+        except RuntimeError as e:
+            failed.append(e)
+
+    threads = [threading.Thread(target=run, args=(at,)) for at in range(2)]
+    for t in threads:
+        t.start()
+    while not state[:2].all() and not failed:
+        time.sleep(0.001)
+    state[2] = 1
+    for t in threads:
+        t.join()
+    assert not failed and seqs[1].tolist() == [1.0, 2.0, 1.0, 1.0]
+
+
+def test_lists_that_are_changed_by_way_of_a_copy_of_their_list():
+    """A list whose items are lists changes where one of these does, whoever leads to it; Python's list sees it, too."""
+
+    @njit
+    def put(l, x):
+        l[0].append(x)
+
+    @njit
+    def by_slice(l, x):
+        part = l[:1]
+        part[0].append(x)
+
+    @njit
+    def by_call(l, x):
+        put(l[:1], x)
+
+    @njit
+    def by_sum(l, x):
+        both = l + l
+        both.reverse()
+        put(both, x)
+
+    for f, at in ((by_slice, 0), (by_call, 0), (by_sum, 1)):
+        for l in ([[1], [2]], List([List([1]), List([2])])):
+            f(l, 7)
+            assert [list(x) for x in l] == [[1, 7][: 2 - at], [2, 7][: 1 + at]]
+
+
 def test_arrays_that_are_looked_at_by_way_of_other_lists_are_only_read():
     """Calls that read one typed list, and collect views of its arrays, may run beside each other; what is stored into these is no change of the list."""
 

@@ -1026,6 +1026,23 @@ def enums(x):
     return x + Level.HIGH, Level.LOW.value * x, Level.LOW == Level.HIGH, x > Level.LOW
 
 
+class Step(enum.Enum):
+    """What a variable is one of."""
+
+    FIRST = 2
+    LAST = 7
+
+
+@feature(lambda: (3,), lambda: (-3,))
+def one_of_members(x):
+    step = Step.FIRST
+    if x > 0:
+        step = Step.LAST
+    steps = [Step.FIRST]
+    steps.append(step)
+    return step is Step.LAST, step.value * x, steps[1] == step, steps.count(Step.FIRST)
+
+
 def _halved(x):
     return x * 0.5
 
