@@ -1,7 +1,7 @@
 /* Items of arrays of fixed-width strings, NumPy's S and U: read, stored, compared, sorted.
  *
- * An item is so many bytes: characters of one byte, or (TR_CHARS_WIDE) of four, then NULs, which are no part of
- * it. They lie anywhere, so wide ones are read byte by byte as far as the compiler's memcpy goes.
+ * An item is so many bytes: characters of one byte, or (TR_CHARS_WIDE) of four, then NULs, which are no part
+ * of it. They lie anywhere, so wide ones are read byte by byte as far as the compiler's memcpy goes.
  * Cost: linear in the width; a sort compares n log n times. */
 #include <string.h>
 
@@ -209,7 +209,7 @@ static void merge(const lines *l, const int64_t *from, int64_t *to, int64_t lo, 
         to[k] = i == mid || (j < hi && comes_before(l, from[j], from[i])) ? from[j++] : from[i++];
 }
 
-/* Merges ever longer runs of places from one array to the other and back: what is equal stays in its order. */
+/* Merges ever longer runs of places from one array to the other and back: equal items stay in their order. */
 void tr_rt_chars_argsort(int64_t how, const void *owner, const void *data, int64_t n, int64_t bytes,
                          int64_t step, int64_t unit_step, void *order_owner, void *order, int64_t n_order,
                          void *other_owner, void *other, int64_t n_other) {

@@ -13,7 +13,8 @@ uintptr_t tr_rt_stack_limit(void);
 /* Bytes to the end of the stack of the thread that runs, the reserve among them. */
 size_t tr_rt_stack_left(void);
 
-/* A block, its data aligned as an array's; a cell: for what is no array, as malloc() aligns, in less memory. */
+/* A block, its data aligned as an array's; a cell: for what is no array, as malloc() aligns, in less
+ * memory. */
 void *tr_rt_alloc(tr_frame *f, uint64_t bytes);
 void *tr_rt_cell(tr_frame *f, uint64_t bytes);
 void tr_rt_free(tr_frame *f, void *mem);

@@ -160,7 +160,7 @@ static tr_bid only_way(const tr_fn *f, tr_bid b) {
 static tr_val chosen_by(const tr_fn *f, tr_bid from, tr_bid b) {
     const tr_ins *last = tr_at(f, tr_blk_at(f, from)->last);
     return last->op == TR_OP_CBR && last->imm.succ[0].to == b && last->imm.succ[1].to != b ? last->args[0]
-                                                                                             : TR_NOVAL;
+                                                                                           : TR_NOVAL;
 }
 
 static void walk(table *t, tr_bid b) {
