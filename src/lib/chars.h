@@ -30,8 +30,8 @@ tr_tv tr_chars_alloc(tr_em *e, uint32_t ndim, const tr_tv *shape, tr_tv bytes);
 /* Items of `raw` in one line, in C order: a view of layout any, of two axes. */
 bool tr_chars_rows(tr_em *e, tr_tv raw, tr_tv *out);
 tr_tv tr_chars_unit(tr_em *e, bool wide); /* bytes of a character */
-/* A dtype argument that is S or U: its letter, and how many bytes an item has, 0: what the items need; 0: it is
- * neither. */
+/* A dtype argument that is S or U: its letter, and how many bytes an item has, 0: what the items need; 0: it
+ * is neither. */
 char tr_chars_dtype(tr_tv x, uint32_t *bytes);
 /* The letter of a STRUCT that is opaque, of this machine's byte order, or of a dtype whose width is an
  * array's ("?U", "?S"); 0: it is none. */
