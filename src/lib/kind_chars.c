@@ -370,16 +370,23 @@ static bool beside(tr_em *e, tr_tv raw, uint32_t ndim, const tr_tv *shape, tr_tv
     return tr_em_broadcast(e, raw, ndim + 1, n, &raw) && tr_chars_rows(e, raw, out);
 }
 
-static bool compared(tr_em *e, tr_cmpop op, bool wide, tr_tv x, tr_tv y, tr_tv *out) {
-    tr_tv shape[TR_MAX_NDIM], own[TR_MAX_NDIM], v[4];
+/* The shape that both have beside each other: its axes. */
+static uint32_t common_shape(tr_em *e, tr_tv x, tr_tv y, tr_tv *shape) {
+    tr_tv own[TR_MAX_NDIM];
     uint32_t nx = x.ty->ndim - 1u, ny = y.ty->ndim - 1u, ndim = nx > ny ? nx : ny;
-    memset(shape, 0, sizeof shape);
+    memset(shape, 0, TR_MAX_NDIM * sizeof *shape);
     for (uint32_t s = 0; s < 2; s++) {
         for (uint32_t k = 0; k < (s ? ny : nx); k++)
             own[k] = tr_em_dim(e, s ? y : x, k);
         tr_lib_merge_sizes(e, s ? ny : nx, own, ndim, shape, TR_EXC_VALUE,
                            "operands could not be broadcast together with shapes ");
     }
+    return ndim;
+}
+
+static bool compared(tr_em *e, tr_cmpop op, bool wide, tr_tv x, tr_tv y, tr_tv *out) {
+    tr_tv shape[TR_MAX_NDIM], v[4];
+    uint32_t ndim = common_shape(e, x, y, shape);
     *out = tr_em_alloc(e, tr_fam_ty(e, TR_TY_BOOL), ndim, TR_LAYOUT_C, shape);
     tr_tv n = tr_em_size(e, *out);
     v[0] = how_of(e, wide, op_of[op]);
@@ -433,6 +440,56 @@ bool tr_lib_contains_chars(tr_em *e, tr_tv x, tr_tv item, tr_tv *out) {
     tr_tv same, any;
     return tr_em_compare(e, TR_CMP_EQ, x, item, &same) && tr_em_getattr(e, same, "any", &any) &&
            e->call(e, any, &(tr_args){0, NULL, 0, NULL}, out);
+}
+
+/* --- one behind the other --- */
+
+static bool is_string(tr_tv x) {
+    return tr_lib_is_text(x) || x.ty->kind == TR_TY_BYTES;
+}
+
+/* The sum's bytes: a string that is empty counts as one character, as in NumPy. */
+static tr_tv width_of(tr_em *e, bool wide, tr_tv raw) {
+    return tr_chars_enough(e, 0, wide, tr_em_dim(e, raw, raw.ty->ndim - 1u));
+}
+
+tr_answer tr_lib_binary_chars(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
+    tr_tv shape[TR_MAX_NDIM], v[4], a, b;
+    bool wide = tr_chars_is_wide(tr_chars_is(x.ty) ? x.ty : y.ty);
+    if (op != TR_BIN_ADD)
+        return TR_OPEN;
+    tr_tv *other = tr_chars_is(x.ty) ? &y : &x;
+    if (!tr_chars_is(other->ty) && !is_string(*other) && !tr_chars_of_sequence(e, *other, other))
+        return TR_OPEN;
+    if (!side(e, x, wide, &a) || !side(e, y, wide, &b))
+        return TR_REFUSED;
+    if (!a.ty || !b.ty)
+        return TR_OPEN;
+    uint32_t ndim = common_shape(e, a, b, shape);
+    tr_tv bytes = tr_em_nsw(e, TR_OP_ADD, width_of(e, wide, a), width_of(e, wide, b));
+    tr_tv raw = tr_chars_alloc(e, ndim, shape, bytes);
+    v[0] = how_of(e, wide, 0);
+    v[1] = new_rows(e, raw);
+    if (!beside(e, a, ndim, shape, &v[2]) || !beside(e, b, ndim, shape, &v[3]))
+        return TR_REFUSED;
+    tr_em_callrt(e, TR_RT_CHARS_JOIN, tr_ty_none(e->types), NULL, 4, v);
+    *out = ndim ? tr_chars_of(e, wide, raw) : tr_chars_item(e, wide, raw);
+    return TR_DONE;
+}
+
+/* The array itself changes: what is too long is cut. */
+bool tr_lib_inplace_chars(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
+    tr_tv sum, raw = tr_chars_raw(e, x);
+    if (!tr_em_binary(e, op, x, y, &sum))
+        return false;
+    if (raw.ty->readonly)
+        return tr_em_error(e, "cannot assign to a read-only array");
+    if (tr_chars_is(sum.ty) && tr_chars_ndim(sum.ty) > tr_chars_ndim(x.ty))
+        return tr_em_error(e, "the sum has %u axes, and the array that it is stored in has %u",
+                           tr_chars_ndim(sum.ty), tr_chars_ndim(x.ty));
+    *out = x;
+    return tr_chars_fit(e, sum, tr_chars_is_wide(x.ty), tr_em_dim(e, raw, raw.ty->ndim - 1u), &sum) &&
+           tr_em_assign(e, raw, sum);
 }
 
 /* --- dtypes --- */

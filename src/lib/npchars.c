@@ -365,6 +365,12 @@ static bool own_compare(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return only(e, c, 2) && tr_em_compare(e, (tr_cmpop)c->aux, c->a[0], c->a[1], out);
 }
 
+/* Of operators there is `+`. */
+static bool own_op(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return only(e, c, 2) && (c->aux != TR_BIN_ADD ? not_here(e, c, "an array of strings")
+                                                  : tr_em_binary(e, TR_BIN_ADD, c->a[0], c->a[1], out));
+}
+
 /* --- order --- */
 
 static bool sorts_here(tr_em *e, const tr_bcall *c) {
@@ -419,6 +425,7 @@ static handler handler_of(tr_bfn fn) {
                 {tr_lib_np_concatenate, own_concatenate},
                 {tr_lib_np_where, own_where},
                 {tr_lib_uf_compare, own_compare},
+                {tr_lib_uf_op, own_op},
                 {tr_lib_np_argsort, own_argsort},
                 {tr_lib_np_sort, own_sort},
                 {tr_lib_arr_sort, own_sort_in_place}};

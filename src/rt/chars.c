@@ -179,6 +179,24 @@ void tr_rt_chars_compare(int64_t how, void *out_owner, void *out, int64_t n, con
     }
 }
 
+void tr_rt_chars_join(int64_t how, void *out_owner, void *out, int64_t n, int64_t bytes, const void *a_owner,
+                      const void *a, int64_t na, int64_t a_bytes, int64_t a_step, int64_t a_unit,
+                      const void *b_owner, const void *b, int64_t nb, int64_t b_bytes, int64_t b_step,
+                      int64_t b_unit) {
+    int64_t unit = unit_of(how);
+    (void)out_owner, (void)a_owner, (void)b_owner, (void)a_unit, (void)b_unit, (void)na, (void)nb;
+    assert(n == na && n == nb && "all have as many items");
+    for (int64_t r = 0; r < n; r++) {
+        const char *x = (const char *)a + r * a_step, *y = (const char *)b + r * b_step;
+        char *to = (char *)out + r * bytes;
+        int64_t nx = length_of(x, a_bytes, unit) * unit, ny = length_of(y, b_bytes, unit) * unit;
+        assert(nx + ny <= bytes && "an item has room for both");
+        memcpy(to, x, (size_t)nx);
+        memcpy(to + nx, y, (size_t)ny);
+        memset(to + nx + ny, 0, (size_t)(bytes - nx - ny));
+    }
+}
+
 typedef struct lines {
     const char *item;
     int64_t bytes, step, unit;

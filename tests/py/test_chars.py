@@ -221,7 +221,8 @@ def test_a_value_of_an_item_stays():
     "code",
     [
         "a.sum()",
-        "a + a",
+        "a * 2",
+        "print(a)",
         "np.empty(3, a.dtype)",
         "a.view('U1')",
         "np.max(a)",

@@ -71,6 +71,69 @@ def test_drawn(words, letter):
         agree(f, np.array(words, letter))
 
 
+# One behind the other; the second ones change the array, where what is too long is cut.
+SUMS = [
+    "a + a",
+    "a + a[::-1]",
+    "a + ~'xy'",
+    "~'xy' + a",
+    "a + ~''",
+    "a[0] + a",
+    "a + a[:1]",
+    "a.reshape(-1, 1) + a, (a.reshape(1, -1)[:, ::-1] + a)[0]",
+    "np.add(a, a), np.char.add(a, ~'x')",
+    "a + a + ~'-'",
+    "a[:0] + ~'x'",
+    "a + [~'x', ~'y', ~'z'], a + (~'x', ~'y', ~'z')",
+    "a + a[1:]",
+    "a += ~'x'\na",
+    "b = a\nb += a\na",
+    "a[1:] += ~'yyyyyy'\na",
+    "a[0] += ~'zz'\na",
+    "a[::-1][1:] += a[1:]\na",
+    "a[:1] += a\na",
+    "b = ~'q'\nb += a\na, b",
+]
+
+
+@pytest.mark.skipif(not hasattr(np, "strings"), reason="NumPy 2 has the operator")
+@pytest.mark.parametrize("letter", ["U", "S"])
+def test_sums(letter):
+    for code in SUMS:
+        f = compiled("a", code.replace("~", "b" * (letter == "S")))
+        agree(f, np.array(["a", "bb", ""], f"{letter}5"))
+        agree(f, np.array(["é", "\0x", "𝔸"]) if letter == "U" else np.array([b"\xe9", b"\0x", b"c"]))
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.tuples(st.text("aé\0𝔸", max_size=4), st.text("aé\0𝔸", max_size=4)), min_size=1, max_size=5)
+)
+def test_sums_drawn(pairs):
+    a, b = np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs])
+    got = ADD(a, b)
+    want = [str(x) + str(y) for x, y in zip(a, b, strict=True)]
+    assert got.tolist() == np.array(want, got.dtype).tolist()
+    assert got.dtype == f"U{a.itemsize // 4 + b.itemsize // 4}"
+
+
+ADD = compiled("a, b", "a + b")
+
+
+@pytest.mark.parametrize("code", ["a - a", "a + 1", "a + None", "a + b'x'", "a += a.reshape(1, -1)\na", "np.subtract(a, a)"])  # fmt: skip
+def test_no_sums(code):
+    with pytest.raises((TypingError, UnsupportedError)):
+        compiled("a", code)(np.array(["a", "b"]))
+
+
+def test_a_sum_in_an_array_that_is_only_read():
+    a = np.array(["a"])
+    a.flags.writeable = False
+    with pytest.raises((TypingError, ValueError)):
+        compiled("a", "a += 'x'\na")(a)
+    assert a[0] == "a"
+
+
 def test_filled_with_zeros():
     """Not of empty items: NumPy 2.4 looks for their sign in what lies behind them."""
     f = compiled("a", "np.char.zfill(a, 5), np.char.zfill(a, 1)")
