@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "add",
     "capitalize",
     "center",
     "count",
