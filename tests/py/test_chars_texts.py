@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pytest
+import treadle
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_chars import agree, compiled
@@ -173,6 +176,25 @@ def test_names_of_numpy_2():
 def test_wrong(code, says):
     with pytest.raises((TypingError, UnsupportedError, TypeError), match=says):
         compiled("a", code)(np.array(["a", "b"]))
+
+
+def test_nothing_leaks():
+    f = compiled(
+        "a, i", "b = np.char.upper(a) + a\nb += np.char.replace(a, 'a', 'xy')\nb[i], np.char.find(b, 'A')"
+    )
+    a = np.array(["abc", "é", "zza"])
+    f(a, 0)
+    gc.collect()
+    before = treadle.stats()
+    for i in (0, 7, 2):
+        try:
+            f(a, i)
+        except IndexError:
+            assert i == 7
+    gc.collect()
+    after = treadle.stats()
+    made, freed = (after[k] - before[k] for k in ("arrays_allocated", "arrays_freed"))
+    assert made == freed and made > 20
 
 
 def test_in_parallel_and_inlined():
