@@ -324,6 +324,7 @@ DOORS: dict[str, dict[str, str]] = {
         "tr_em_assign": "what a function has changed in a copy of an array whose items are not aligned",
         "tr_em_copy": "arguments whose items are not aligned, for functions that read them alone",
         "tr_lib_date_call": "a call that dates take part in",
+        "tr_lib_chars_call": "a call that strings in arrays take part in",
         "tr_lib_field": "what attributes of records are",
         "tr_fam_as_array": "tuples and ranges where an array belongs",
         "tr_fam_stack": "nested tuples where an array belongs",

@@ -9,8 +9,9 @@
  * F-contiguous, 26 read-only, 27 not aligned, 28 and strides that are no whole numbers of items; RECORDS and
  * RECORD: from 16 on the same, 27 without 28; TUPLE and NTUPLE: 8-31 length; SLICE: 8-10 which of start,
  * stop, step are None; DATE and DATES: 8-15 which, and the unit (ext/date.c), DATES: from 16 on the same;
- * CHARS: 8 it is of U, from 16 on as ARRAY, without 27 and 28; RANGE: 8 step is 1; LIST: 8-15 tr_tyk of what the items have in common, TR_KEY_EMPTY: there are none; LIST,
- * LISTOF and TABLE: 16 it is one of treadle.typed's; GENERATOR: 8-31 which bit generator. */
+ * CHARS: 8 it is of U, from 16 on as ARRAY, without 27 and 28; RANGE: 8 step is 1; LIST: 8-15 tr_tyk of
+ * what the items have in common, TR_KEY_EMPTY: there are none; LIST, LISTOF and TABLE: 16 it is one of
+ * treadle.typed's; GENERATOR: 8-31 which bit generator. */
 #ifndef TR_EXT_VALUE_H
 #define TR_EXT_VALUE_H
 

@@ -2,6 +2,8 @@
 #ifndef TR_LIB_CHARS_H
 #define TR_LIB_CHARS_H
 
+#include <string.h>
+
 #include "lib/em.h"
 
 static inline bool tr_chars_is(const tr_ty *t) {
@@ -28,10 +30,26 @@ tr_tv tr_chars_alloc(tr_em *e, uint32_t ndim, const tr_tv *shape, tr_tv bytes);
 /* Items of `raw` in one line, in C order: a view of layout any, of two axes. */
 bool tr_chars_rows(tr_em *e, tr_tv raw, tr_tv *out);
 tr_tv tr_chars_unit(tr_em *e, bool wide); /* bytes of a character */
-/* A dtype argument that is S or U: its letter, and how many bytes an item has; 0: what the items need. Else 0. */
+/* A dtype argument that is S or U: its letter, and how many bytes an item has, 0: what the items need; 0: it
+ * is neither. */
 char tr_chars_dtype(tr_tv x, uint32_t *bytes);
-/* The letter of a STRUCT that is opaque, of this machine's byte order; 0: it is none. */
-char tr_chars_letter(const tr_ty *opaque);
+/* The letter of a STRUCT that is opaque, of this machine's byte order, or of a dtype whose width is an
+ * array's ("?U", "?S"); 0: it is none. */
+static inline char tr_chars_letter(const tr_ty *t) {
+    bool opaque = t && t->kind == TR_TY_STRUCT && t->sub == TR_STRUCT_OPAQUE;
+    bool here = opaque && strlen(t->name) >= 2 && strchr("<|?", t->name[0]);
+    return here && (t->name[1] == 'U' || t->name[1] == 'S') ? t->name[1] : 0;
+}
+/* The letter of a string, or of those that a display or a list is of; 0: it is of others, or of both. */
+char tr_chars_letter_in(tr_em *e, tr_tv x);
+/* The bytes that an item needs for a value; those that a result's items have: what the dtype says, else what
+ * is needed, a character at least. */
+bool tr_chars_needs(tr_em *e, tr_tv x, bool wide, tr_tv *out);
+tr_tv tr_chars_enough(tr_em *e, uint32_t said, bool wide, tr_tv needed);
+/* A new array of a display's, or a list's, items, `said` bytes each (0: as many as they need). */
+bool tr_chars_made_of(tr_em *e, tr_tv x, char letter, uint32_t said, tr_tv *out);
+/* Places of the items of one axis, in order, equal ones as they stood; if not NULL also each item's rank. */
+bool tr_chars_order(tr_em *e, tr_tv x, tr_tv *out, tr_tv *ranks);
 /* Calls of functions that such arrays take part in (lib/npchars.c). *mine: this one is such. */
 bool tr_lib_chars_call(tr_em *e, const tr_bcall *c, tr_tv dtype, tr_tv *out, bool *mine);
 

@@ -1,6 +1,6 @@
-/* bytearray: a list of uint8 with another face. Its memory, its growth and its loops are a list's; what is read
- * is an int, and what is stored is one of range(0, 256), or bytes. What bytes have, too, is asked of bytes that
- * are made of it, which costs a copy. */
+/* bytearray: a list of uint8 with another face. Its memory, its growth and its loops are a list's; what is
+ * read is an int, and what is stored is one of range(0, 256), or bytes. What bytes have, too, is asked of
+ * bytes that are made of it, which costs a copy. */
 #include <string.h>
 
 #include "lib/fam.h"
@@ -107,11 +107,8 @@ static bool list_of(tr_em *e, tr_tv x, tr_tv *out) {
             tr_em_each(e, x, 0, none, each_byte, tr_arena_copy(&e->ctx->arena, out, sizeof *out)));
 }
 
-/* bytearray(): of nothing, so many zeros, bytes, integers, a str with its encoding. */
-bool tr_lib_py_bytearray(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    tr_tv x = c->a[0], list, items;
-    if (x.ty && tr_lib_is_text(x) && c->a[1].ty && !tr_lib_str_encode(e, c, &x))
-        return false;
+bool tr_lib_bytearray_of(tr_em *e, tr_tv x, tr_tv *out) {
+    tr_tv list, items;
     if (x.ty && tr_lib_is_index(e, x)) {
         tr_tv n = tr_em_conv(e, x, i64_of(e));
         tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, n, tr_em_i64(e, 0)), TR_EXC_VALUE, "negative count", 0, NULL);

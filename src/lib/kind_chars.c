@@ -1,10 +1,10 @@
 /* Arrays of NumPy's fixed-width strings, dtypes S and U.
  *
- * Such an array is an array of bytes that has one axis more, an item's bytes, so indices, views and copies are
- * those of arrays, and how wide items are is known when the program runs. Items come out as str or bytes of
- * their own, since the array may change: NULs at their end are no part of them. What is stored is cut, or
- * padded with NULs, as in NumPy. Values of this kind are no arrays to anybody else; which of NumPy's functions
- * take them says lib/npchars.c. */
+ * Such an array is an array of bytes that has one axis more, an item's bytes, so indices, views and copies
+ * are those of arrays, and how wide items are is known when the program runs. Items come out as str or bytes
+ * of their own, since the array may change: NULs at their end are no part of them. What is stored is cut, or
+ * padded with NULs, as in NumPy. Values of this kind are no arrays to anybody else; which of NumPy's
+ * functions take them says lib/npchars.c. */
 #include "lib/chars.h"
 
 #include <assert.h>
@@ -147,6 +147,105 @@ bool tr_chars_fit(tr_em *e, tr_tv x, bool wide, tr_tv bytes, tr_tv *out) {
     return true;
 }
 
+/* --- sequences of strings, the order of strings --- */
+
+/* The strings that a sequence is of, or a string itself: 'U' or 'S'; 0: it is of others. */
+char tr_chars_letter_in(tr_em *e, tr_tv x) {
+    const tr_ty *t = x.ty->kind == TR_TY_LIST ? tr_ty_list_item(e->types, x.ty, false) : x.ty;
+    char letter = 0;
+    if (x.ty->kind == TR_TY_TUPLE) {
+        for (uint32_t k = 0; k < x.ty->n; k++) {
+            tr_tv item = tr_em_item(e, x, k);
+            char one =
+                item.ty->kind == TR_TY_TUPLE || item.ty->kind == TR_TY_LIST ? 0 : tr_chars_letter_in(e, item);
+            if (!one || (letter && one != letter))
+                return 0;
+            letter = one;
+        }
+        return letter;
+    }
+    return !t ? 0 : t->kind == TR_TY_BYTES ? 'S' : tr_lib_is_text((tr_tv){t, TR_NOVAL}) ? 'U' : 0;
+}
+
+/* Bytes that the items of a call's result have: what the dtype says, else `needed`, a character at least. */
+tr_tv tr_chars_enough(tr_em *e, uint32_t said, bool wide, tr_tv needed) {
+    return said ? tr_em_i64(e, said) : tr_em_op2(e, TR_OP_MAX, needed, tr_chars_unit(e, wide));
+}
+
+/* Of a string, as an item of that letter. */
+bool tr_chars_needs(tr_em *e, tr_tv x, bool wide, tr_tv *out) {
+    tr_tv s = x;
+    if (tr_chars_is(x.ty)) {
+        tr_tv raw = tr_chars_raw(e, x), from = tr_chars_unit(e, tr_chars_is_wide(x.ty));
+        tr_tv bytes = tr_em_dim(e, raw, raw.ty->ndim - 1u);
+        *out = tr_em_op2(e, TR_OP_MUL, tr_em_op2(e, TR_OP_FLOORDIV, bytes, from), tr_chars_unit(e, wide));
+        return true;
+    }
+    if (x.ty->kind == TR_TY_BYTES)
+        s = tr_em_item(e, x, 0);
+    else if (!tr_lib_is_text(x) || !tr_em_string(e, x, &s))
+        return tr_em_error(e, "%s among strings", tr_em_tyname(e, x.ty));
+    *out = tr_em_nsw(e, TR_OP_MUL, tr_em_strlen(e, s), tr_chars_unit(e, wide));
+    return true;
+}
+
+/* Items of a display, or of a list. */
+bool tr_chars_made_of(tr_em *e, tr_tv x, char letter, uint32_t said, tr_tv *out) {
+    assert((x.ty->kind == TR_TY_LIST || x.ty->kind == TR_TY_TUPLE) && "a display or a list");
+    bool wide = letter == 'U', list = x.ty->kind == TR_TY_LIST;
+    tr_tv n = tr_em_i64(e, list ? 0 : x.ty->n), bytes, unit = tr_chars_unit(e, wide), rows;
+    if (list && !tr_lib_len_list(e, x, &n))
+        return false;
+    bytes = unit;
+    if (list)
+        bytes = tr_em_op2(e, TR_OP_MUL, tr_em_callrt(e, TR_RT_CHARS_WIDTH, n.ty, NULL, 1, &x), unit);
+    for (uint32_t k = 0; !list && k < x.ty->n; k++) {
+        tr_tv one;
+        if (!tr_chars_needs(e, tr_em_item(e, x, k), wide, &one))
+            return false;
+        bytes = tr_em_op2(e, TR_OP_MAX, bytes, one);
+    }
+    tr_tv raw = tr_chars_alloc(e, 1, &n, tr_chars_enough(e, said, wide, bytes));
+    *out = tr_chars_of(e, wide, raw);
+    if (list) {
+        bool of_bytes = tr_ty_list_item(e->types, x.ty, false)->kind == TR_TY_BYTES;
+        tr_tv v[3] = {how_of(e, wide, of_bytes ? TR_CHARS_BYTES : 0), x, raw};
+        tr_tv ok = tr_em_callrt(e, TR_RT_CHARS_FILL, tr_fam_ty(e, TR_TY_BOOL), NULL, 3, v);
+        tr_em_check(e, ok, TR_EXC_VALUE, not_ascii, 0, NULL);
+        return true;
+    }
+    for (uint32_t k = 0; k < x.ty->n; k++)
+        if (!tr_lib_get_array(e, raw, tr_em_i64(e, k), &rows) ||
+            !tr_chars_put(e, wide, rows, tr_em_item(e, x, k)))
+            return false;
+    return true;
+}
+
+bool tr_chars_of_sequence(tr_em *e, tr_tv x, tr_tv *out) {
+    char letter = x.ty->kind == TR_TY_LIST || x.ty->kind == TR_TY_TUPLE ? tr_chars_letter_in(e, x) : 0;
+    return letter && tr_chars_made_of(e, x, letter, 0, out);
+}
+
+/* Places of the items of one axis, in order; equal ones keep theirs, whatever `kind` asks for. */
+bool tr_chars_order(tr_em *e, tr_tv x, tr_tv *out, tr_tv *ranks) {
+    int more = ranks ? TR_CHARS_RANKS : 0;
+    tr_tv rows, n = tr_em_dim(e, tr_chars_raw(e, x), 0);
+    if (!tr_chars_rows(e, tr_chars_raw(e, x), &rows))
+        return false;
+    *out = tr_em_alloc(e, tr_fam_ty(e, TR_TY_I64), 1, TR_LAYOUT_C, &n);
+    tr_tv room = tr_em_alloc(e, out->ty->elem, 1, TR_LAYOUT_C, &n);
+    tr_em_callrt(e, TR_RT_CHARS_ARGSORT, tr_ty_none(e->types), NULL, 4,
+                 (tr_tv[]){how_of(e, tr_chars_is_wide(x.ty), more), rows, *out, room});
+    if (ranks)
+        *ranks = room;
+    return true;
+}
+
+bool tr_chars_ranks(tr_em *e, tr_tv x, tr_tv *out) {
+    tr_tv order;
+    return tr_chars_order(e, x, &order, out);
+}
+
 /* --- indices --- */
 
 static bool is_ellipsis(tr_tv x) {
@@ -271,16 +370,23 @@ static bool beside(tr_em *e, tr_tv raw, uint32_t ndim, const tr_tv *shape, tr_tv
     return tr_em_broadcast(e, raw, ndim + 1, n, &raw) && tr_chars_rows(e, raw, out);
 }
 
-static bool compared(tr_em *e, tr_cmpop op, bool wide, tr_tv x, tr_tv y, tr_tv *out) {
-    tr_tv shape[TR_MAX_NDIM], own[TR_MAX_NDIM], v[4];
+/* The shape that both have beside each other: its axes. */
+static uint32_t common_shape(tr_em *e, tr_tv x, tr_tv y, tr_tv *shape) {
+    tr_tv own[TR_MAX_NDIM];
     uint32_t nx = x.ty->ndim - 1u, ny = y.ty->ndim - 1u, ndim = nx > ny ? nx : ny;
-    memset(shape, 0, sizeof shape);
+    memset(shape, 0, TR_MAX_NDIM * sizeof *shape);
     for (uint32_t s = 0; s < 2; s++) {
         for (uint32_t k = 0; k < (s ? ny : nx); k++)
             own[k] = tr_em_dim(e, s ? y : x, k);
         tr_lib_merge_sizes(e, s ? ny : nx, own, ndim, shape, TR_EXC_VALUE,
                            "operands could not be broadcast together with shapes ");
     }
+    return ndim;
+}
+
+static bool compared(tr_em *e, tr_cmpop op, bool wide, tr_tv x, tr_tv y, tr_tv *out) {
+    tr_tv shape[TR_MAX_NDIM], v[4];
+    uint32_t ndim = common_shape(e, x, y, shape);
     *out = tr_em_alloc(e, tr_fam_ty(e, TR_TY_BOOL), ndim, TR_LAYOUT_C, shape);
     tr_tv n = tr_em_size(e, *out);
     v[0] = how_of(e, wide, op_of[op]);
@@ -336,14 +442,57 @@ bool tr_lib_contains_chars(tr_em *e, tr_tv x, tr_tv item, tr_tv *out) {
            e->call(e, any, &(tr_args){0, NULL, 0, NULL}, out);
 }
 
-/* --- dtypes --- */
+/* --- one behind the other --- */
 
-/* Of a dtype whose width is an array's, "?U" or "?S", too. */
-char tr_chars_letter(const tr_ty *t) {
-    bool opaque = t && t->kind == TR_TY_STRUCT && t->sub == TR_STRUCT_OPAQUE;
-    bool here = opaque && strlen(t->name) >= 2 && strchr("<|?", t->name[0]);
-    return here && (t->name[1] == 'U' || t->name[1] == 'S') ? t->name[1] : 0;
+static bool is_string(tr_tv x) {
+    return tr_lib_is_text(x) || x.ty->kind == TR_TY_BYTES;
 }
+
+/* The sum's bytes: a string that is empty counts as one character, as in NumPy. */
+static tr_tv width_of(tr_em *e, bool wide, tr_tv raw) {
+    return tr_chars_enough(e, 0, wide, tr_em_dim(e, raw, raw.ty->ndim - 1u));
+}
+
+tr_answer tr_lib_binary_chars(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
+    tr_tv shape[TR_MAX_NDIM], v[4], a, b;
+    bool wide = tr_chars_is_wide(tr_chars_is(x.ty) ? x.ty : y.ty);
+    if (op != TR_BIN_ADD)
+        return TR_OPEN;
+    tr_tv *other = tr_chars_is(x.ty) ? &y : &x;
+    if (!tr_chars_is(other->ty) && !is_string(*other) && !tr_chars_of_sequence(e, *other, other))
+        return TR_OPEN;
+    if (!side(e, x, wide, &a) || !side(e, y, wide, &b))
+        return TR_REFUSED;
+    if (!a.ty || !b.ty)
+        return TR_OPEN;
+    uint32_t ndim = common_shape(e, a, b, shape);
+    tr_tv bytes = tr_em_nsw(e, TR_OP_ADD, width_of(e, wide, a), width_of(e, wide, b));
+    tr_tv raw = tr_chars_alloc(e, ndim, shape, bytes);
+    v[0] = how_of(e, wide, 0);
+    v[1] = new_rows(e, raw);
+    if (!beside(e, a, ndim, shape, &v[2]) || !beside(e, b, ndim, shape, &v[3]))
+        return TR_REFUSED;
+    tr_em_callrt(e, TR_RT_CHARS_JOIN, tr_ty_none(e->types), NULL, 4, v);
+    *out = ndim ? tr_chars_of(e, wide, raw) : tr_chars_item(e, wide, raw);
+    return TR_DONE;
+}
+
+/* The array itself changes: what is too long is cut. */
+bool tr_lib_inplace_chars(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
+    tr_tv sum, raw = tr_chars_raw(e, x);
+    if (!tr_em_binary(e, op, x, y, &sum))
+        return false;
+    if (raw.ty->readonly)
+        return tr_em_error(e, "cannot assign to a read-only array");
+    if (tr_chars_is(sum.ty) && tr_chars_ndim(sum.ty) > tr_chars_ndim(x.ty))
+        return tr_em_error(e, "the sum has %u axes, and the array that it is stored in has %u",
+                           tr_chars_ndim(sum.ty), tr_chars_ndim(x.ty));
+    *out = x;
+    return tr_chars_fit(e, sum, tr_chars_is_wide(x.ty), tr_em_dim(e, raw, raw.ty->ndim - 1u), &sum) &&
+           tr_em_assign(e, raw, sum);
+}
+
+/* --- dtypes --- */
 
 char tr_chars_dtype(tr_tv x, uint32_t *bytes) {
     const char *s;

@@ -1,6 +1,6 @@
-/* NumPy's functions of arrays of fixed-width strings (lib/kind_chars.c): which there are says the table at the
- * end. Items are bytes along an axis of their own, so what moves items is done to these; where two arrays come
- * together they are brought to the wider one's width first, which is known when the program runs. */
+/* NumPy's functions of arrays of fixed-width strings (lib/kind_chars.c): which there are says the table at
+ * the end. Items are bytes along an axis of their own, so what moves items is done to these; where two arrays
+ * come together they are brought to the wider one's width first, which is known when the program runs. */
 #include "lib/chars.h"
 
 #include <assert.h>
@@ -18,27 +18,6 @@ static tr_tv i64(tr_em *e, int64_t v) {
 
 static bool is_string(tr_tv x) {
     return tr_lib_is_text(x) || x.ty->kind == TR_TY_BYTES;
-}
-
-static bool is_list(const tr_ty *t) {
-    return t->kind == TR_TY_LIST;
-}
-
-/* The strings that a sequence is of, or a string itself: 'U' or 'S'; 0: it is of others. */
-static char letter_in(tr_em *e, tr_tv x) {
-    const tr_ty *t = is_list(x.ty) ? tr_ty_list_item(e->types, x.ty, false) : x.ty;
-    char letter = 0;
-    if (x.ty->kind == TR_TY_TUPLE) {
-        for (uint32_t k = 0; k < x.ty->n; k++) {
-            tr_tv item = tr_em_item(e, x, k);
-            char one = item.ty->kind == TR_TY_TUPLE || is_list(item.ty) ? 0 : letter_in(e, item);
-            if (!one || (letter && one != letter))
-                return 0;
-            letter = one;
-        }
-        return letter;
-    }
-    return !t ? 0 : t->kind == TR_TY_BYTES ? 'S' : tr_lib_is_text((tr_tv){t, TR_NOVAL}) ? 'U' : 0;
 }
 
 static char letter_of(const tr_ty *chars) {
@@ -74,28 +53,6 @@ static bool only(tr_em *e, const tr_bcall *c, uint32_t n) {
     for (uint32_t k = n; k < c->n; k++)
         if (tr_fam_given(c->a[k]))
             return not_here(e, c, "an array of strings, with so many arguments");
-    return true;
-}
-
-/* Bytes that the items of a call's result have: what the dtype says, else `needed`, a character at least. */
-static tr_tv wide_enough(tr_em *e, uint32_t said, bool wide, tr_tv needed) {
-    return said ? i64(e, said) : tr_em_op2(e, TR_OP_MAX, needed, tr_chars_unit(e, wide));
-}
-
-/* Of a string, as an item of that letter. */
-static bool needs(tr_em *e, tr_tv x, bool wide, tr_tv *out) {
-    tr_tv s = x;
-    if (tr_chars_is(x.ty)) {
-        tr_tv from = tr_chars_unit(e, tr_chars_is_wide(x.ty));
-        *out = tr_em_op2(e, TR_OP_MUL, tr_em_op2(e, TR_OP_FLOORDIV, bytes_of(e, x), from),
-                         tr_chars_unit(e, wide));
-        return true;
-    }
-    if (x.ty->kind == TR_TY_BYTES)
-        s = tr_em_item(e, x, 0);
-    else if (!tr_lib_is_text(x) || !tr_em_string(e, x, &s))
-        return tr_em_error(e, "%s among strings", tr_em_tyname(e, x.ty));
-    *out = tr_em_nsw(e, TR_OP_MUL, tr_em_strlen(e, s), tr_chars_unit(e, wide));
     return true;
 }
 
@@ -160,7 +117,8 @@ static bool converted(tr_em *e, tr_tv x, char letter, uint32_t bytes, tr_tv *out
     tr_tv need, raw;
     if (letter == letter_of(x.ty) && !bytes)
         return copied(e, x, out);
-    if (!needs(e, x, wide, &need) || !tr_chars_fit(e, x, wide, wide_enough(e, bytes, wide, need), &raw))
+    if (!tr_chars_needs(e, x, wide, &need) ||
+        !tr_chars_fit(e, x, wide, tr_chars_enough(e, bytes, wide, need), &raw))
         return false;
     *out = tr_chars_of(e, wide, raw);
     return true;
@@ -185,47 +143,10 @@ static bool own_astype(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return dtype_arg(e, c, c->a[1], &letter, &bytes) && converted(e, c->a[0], letter, bytes, out);
 }
 
-/* Items of a display, or of a list. */
-static bool of_sequence(tr_em *e, tr_tv x, char letter, uint32_t said, tr_tv *out) {
-    assert((is_list(x.ty) || x.ty->kind == TR_TY_TUPLE) && "a display or a list");
-    bool wide = letter == 'U', list = is_list(x.ty);
-    tr_tv n = list ? absent : i64(e, x.ty->n), bytes, unit = tr_chars_unit(e, wide), rows;
-    if (list && !tr_lib_len_list(e, x, &n))
-        return false;
-    bytes = unit;
-    if (list)
-        bytes = tr_em_op2(e, TR_OP_MUL, tr_em_callrt(e, TR_RT_CHARS_WIDTH, n.ty, NULL, 1, &x), unit);
-    for (uint32_t k = 0; !list && k < x.ty->n; k++) {
-        tr_tv one;
-        if (!needs(e, tr_em_item(e, x, k), wide, &one))
-            return false;
-        bytes = tr_em_op2(e, TR_OP_MAX, bytes, one);
-    }
-    tr_tv raw = tr_chars_alloc(e, 1, &n, wide_enough(e, said, wide, bytes));
-    *out = tr_chars_of(e, wide, raw);
-    if (list) {
-        bool of_bytes = tr_ty_list_item(e->types, x.ty, false)->kind == TR_TY_BYTES;
-        tr_tv v[3] = {i64(e, (wide ? TR_CHARS_WIDE : 0) | (of_bytes ? TR_CHARS_BYTES : 0)), x, raw};
-        tr_tv ok = tr_em_callrt(e, TR_RT_CHARS_FILL, tr_fam_ty(e, TR_TY_BOOL), NULL, 3, v);
-        tr_em_check(e, ok, TR_EXC_VALUE, "'ascii' codec can't convert a character: ordinal not in range(128)",
-                    0, NULL);
-        return true;
-    }
-    for (uint32_t k = 0; k < x.ty->n; k++)
-        if (!tr_lib_get_array(e, raw, i64(e, k), &rows) || !tr_chars_put(e, wide, rows, tr_em_item(e, x, k)))
-            return false;
-    return true;
-}
-
-bool tr_chars_of_sequence(tr_em *e, tr_tv x, tr_tv *out) {
-    char letter = is_list(x.ty) || x.ty->kind == TR_TY_TUPLE ? letter_in(e, x) : 0;
-    return letter && of_sequence(e, x, letter, 0, out);
-}
-
 static bool own_asarray(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv x = c->a[0], raw, need, dtype = c->aux == 2 ? absent : c->a[1];
     uint32_t bytes = 0;
-    char letter = tr_chars_is(x.ty) ? letter_of(x.ty) : letter_in(e, x);
+    char letter = tr_chars_is(x.ty) ? letter_of(x.ty) : tr_chars_letter_in(e, x);
     bool same = tr_chars_is(x.ty) && !tr_fam_given(dtype) && c->aux != 1 && c->aux != 2;
     if (!letter)
         return not_here(e, c, "what is neither strings nor a flat sequence of such");
@@ -238,9 +159,10 @@ static bool own_asarray(tr_em *e, const tr_bcall *c, tr_tv *out) {
     if (tr_chars_is(x.ty))
         return converted(e, x, letter, bytes, out);
     if (!is_string(x))
-        return of_sequence(e, x, letter, bytes, out);
+        return tr_chars_made_of(e, x, letter, bytes, out);
     bool wide = letter == 'U';
-    if (!needs(e, x, wide, &need) || !tr_chars_fit(e, x, wide, wide_enough(e, bytes, wide, need), &raw))
+    if (!tr_chars_needs(e, x, wide, &need) ||
+        !tr_chars_fit(e, x, wide, tr_chars_enough(e, bytes, wide, need), &raw))
         return false;
     *out = tr_chars_of(e, wide, raw);
     return true;
@@ -262,15 +184,15 @@ static bool own_new(tr_em *e, const tr_bcall *c, tr_tv *out) {
     bool full = c->aux == TR_FILL_VALUE;
     tr_tv value = full ? c->a[1] : absent, dtype = c->a[full ? 2 : 1], n[TR_MAX_NDIM], need = i64(e, 0);
     uint32_t ndim, bytes = 0;
-    char letter = full && is_string(value) ? letter_in(e, value) : 0;
+    char letter = full && is_string(value) ? tr_chars_letter_in(e, value) : 0;
     if (c->aux == TR_FILL_ONE || (full && !is_string(value)))
         return not_here(e, c, "strings");
     if (tr_fam_given(dtype) && !dtype_arg(e, c, dtype, &letter, &bytes))
         return false;
-    if (full && !needs(e, value, letter == 'U', &need))
+    if (full && !tr_chars_needs(e, value, letter == 'U', &need))
         return false;
     return tr_fam_extents(e, c, c->a[0], n, &ndim) &&
-           filled(e, c, letter == 'U', value, ndim, n, wide_enough(e, bytes, letter == 'U', need), out);
+           filled(e, c, letter == 'U', value, ndim, n, tr_chars_enough(e, bytes, letter == 'U', need), out);
 }
 
 /* Parameters: prototype, [fill_value,] dtype, order, shape. */
@@ -392,7 +314,7 @@ static bool own_concatenate(tr_em *e, const tr_bcall *c, tr_tv *out) {
         wide = wide || tr_chars_is_wide(it[k].ty);
     }
     for (uint32_t k = 0; k < n; k++) {
-        if (!needs(e, it[k], wide, &need))
+        if (!tr_chars_needs(e, it[k], wide, &need))
             return false;
         bytes = bytes.ty ? tr_em_op2(e, TR_OP_MAX, bytes, need) : need;
     }
@@ -417,9 +339,9 @@ static bool own_where(tr_em *e, const tr_bcall *c, tr_tv *out) {
     for (uint32_t k = 1; k < 3; k++)
         wide = wide || (tr_chars_is(c->a[k].ty) ? tr_chars_is_wide(c->a[k].ty) : tr_lib_is_text(c->a[k]));
     for (uint32_t k = 1; k < 3; k++) {
-        if (!needs(e, c->a[k], wide, &need))
+        if (!tr_chars_needs(e, c->a[k], wide, &need))
             return false;
-        bytes = bytes.ty ? tr_em_op2(e, TR_OP_MAX, bytes, need) : wide_enough(e, 0, wide, need);
+        bytes = bytes.ty ? tr_em_op2(e, TR_OP_MAX, bytes, need) : tr_chars_enough(e, 0, wide, need);
     }
     for (uint32_t k = 1; k < 3; k++)
         if (!tr_chars_fit(e, c->a[k], wide, bytes, &v[k]))
@@ -443,27 +365,13 @@ static bool own_compare(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return only(e, c, 2) && tr_em_compare(e, (tr_cmpop)c->aux, c->a[0], c->a[1], out);
 }
 
+/* Of operators there is `+`. */
+static bool own_op(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    return only(e, c, 2) && (c->aux != TR_BIN_ADD ? not_here(e, c, "an array of strings")
+                                                  : tr_em_binary(e, TR_BIN_ADD, c->a[0], c->a[1], out));
+}
+
 /* --- order --- */
-
-/* Places of the items of one axis, in order; equal ones keep theirs, whatever `kind` asks for. */
-static bool places(tr_em *e, tr_tv x, tr_tv *out, tr_tv *ranks) {
-    int more = ranks ? TR_CHARS_RANKS : 0;
-    tr_tv rows, n = tr_em_dim(e, tr_chars_raw(e, x), 0);
-    if (!tr_chars_rows(e, tr_chars_raw(e, x), &rows))
-        return false;
-    *out = tr_em_alloc(e, tr_fam_ty(e, TR_TY_I64), 1, TR_LAYOUT_C, &n);
-    tr_tv room = tr_em_alloc(e, out->ty->elem, 1, TR_LAYOUT_C, &n);
-    tr_em_callrt(e, TR_RT_CHARS_ARGSORT, tr_ty_none(e->types), NULL, 4,
-                 (tr_tv[]){i64(e, more | (tr_chars_is_wide(x.ty) ? TR_CHARS_WIDE : 0)), rows, *out, room});
-    if (ranks)
-        *ranks = room;
-    return true;
-}
-
-bool tr_chars_ranks(tr_em *e, tr_tv x, tr_tv *out) {
-    tr_tv order;
-    return places(e, x, &order, out);
-}
 
 static bool sorts_here(tr_em *e, const tr_bcall *c) {
     uint32_t axis;
@@ -473,12 +381,13 @@ static bool sorts_here(tr_em *e, const tr_bcall *c) {
 }
 
 static bool own_argsort(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    return sorts_here(e, c) && places(e, c->a[0], out, NULL);
+    return sorts_here(e, c) && tr_chars_order(e, c->a[0], out, NULL);
 }
 
 static bool own_sort(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv order;
-    return sorts_here(e, c) && places(e, c->a[0], &order, NULL) && tr_em_getitem(e, c->a[0], order, out);
+    return sorts_here(e, c) && tr_chars_order(e, c->a[0], &order, NULL) &&
+           tr_em_getitem(e, c->a[0], order, out);
 }
 
 static bool own_sort_in_place(tr_em *e, const tr_bcall *c, tr_tv *out) {
@@ -516,6 +425,7 @@ static handler handler_of(tr_bfn fn) {
                 {tr_lib_np_concatenate, own_concatenate},
                 {tr_lib_np_where, own_where},
                 {tr_lib_uf_compare, own_compare},
+                {tr_lib_uf_op, own_op},
                 {tr_lib_np_argsort, own_argsort},
                 {tr_lib_np_sort, own_sort},
                 {tr_lib_arr_sort, own_sort_in_place}};
@@ -536,7 +446,7 @@ static bool has_chars(const tr_ty *t) {
 static bool makes_of_strings(tr_em *e, const tr_bcall *c) {
     tr_bfn fn = tr_builtins[c->row].fn;
     if (fn == tr_lib_np_asarray || (fn == tr_lib_arr_ravel && !is_string(c->a[0])))
-        return c->a[0].ty && letter_in(e, c->a[0]);
+        return c->a[0].ty && tr_chars_letter_in(e, c->a[0]);
     bool full = (fn == tr_lib_np_new || fn == tr_lib_np_like) && c->aux == TR_FILL_VALUE;
     if (full || (fn == tr_lib_np_where && c->a[1].ty && c->a[2].ty))
         return is_string(c->a[1]) && (full || is_string(c->a[2]));

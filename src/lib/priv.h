@@ -101,12 +101,15 @@ tr_tv tr_em_seek(tr_em *e, int how, tr_tv s, tr_tv what, tr_tv start, tr_tv end)
 tr_tv tr_lib_bytes_of(tr_em *e, tr_tv chars);
 tr_tv tr_lib_bytes_made(tr_em *e, int how, tr_tv chars);
 bool tr_lib_bytes_part(tr_em *e, tr_tv x, bool byte_too, tr_tv *out);
-/* Of strings (lib/npchars.c): a new array of a display, or a list, of strings. False, perhaps without an error: it is none. */
+/* A new array of a display, or a list, of strings (lib/kind_chars.c). False, perhaps without an error: it is
+ * none of such. */
 bool tr_chars_of_sequence(tr_em *e, tr_tv x, tr_tv *out);
 /* Numbers that are equal, less or more as the strings of an array of one axis are. */
 bool tr_chars_ranks(tr_em *e, tr_tv x, tr_tv *out);
 /* A bytearray as bytes; other values unchanged (lib/kind_bytearray.c). */
 bool tr_lib_bytearray_bytes(tr_em *e, tr_tv x, tr_tv *out);
+/* A new one: of nothing (absent), so many zeros, bytes, integers. */
+bool tr_lib_bytearray_of(tr_em *e, tr_tv x, tr_tv *out);
 bool tr_lib_percent(tr_em *e, tr_tv template, tr_tv args, tr_tv *out); /* `%` of a string (lib/template.c) */
 /* The number that a string spells; `base` may be absent (lib/pystr.c). */
 bool tr_lib_int_of_string(tr_em *e, tr_tv s, tr_tv base, tr_tv *out);

@@ -299,3 +299,11 @@ bool tr_lib_py_bytes(tr_em *e, const tr_bcall *c, tr_tv *out) {
     v[0] = tr_em_make_string(e, TR_RT_STR_CHAR, 1, &nul);
     return made(e, true, tr_em_make_string(e, TR_RT_STR_REPEAT, 2, v), out);
 }
+
+/* bytearray(): a str with its encoding, or what bytearrays are made of. */
+bool tr_lib_py_bytearray(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv x = c->a[0];
+    if (x.ty && tr_lib_is_text(x) && c->a[1].ty && !tr_lib_str_encode(e, c, &x))
+        return false;
+    return tr_lib_bytearray_of(e, x, out);
+}

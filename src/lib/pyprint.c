@@ -155,6 +155,8 @@ static bool put_all(tr_em *e, const tr_bcall *c, const char *sep, const char *en
         const char *what = tr_em_tyname(e, all.none.ty);
         return all.none.ty->kind == TR_TY_RECORDS
                    ? tr_em_unsupported(e, "print-records", "print() of %s", what)
+               : all.none.ty->kind == TR_TY_CHARS
+                   ? tr_em_unsupported(e, "chars-function", "print() of %s", what)
                    : tr_em_error(e, "print() of %s", what);
     }
     tr_lib_show_known(e, &all, end);

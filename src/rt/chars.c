@@ -1,7 +1,7 @@
 /* Items of arrays of fixed-width strings, NumPy's S and U: read, stored, compared, sorted.
  *
- * An item is so many bytes: characters of one byte, or (TR_CHARS_WIDE) of four, then NULs, which are no part of
- * it. They lie anywhere, so wide ones are read byte by byte as far as the compiler's memcpy goes.
+ * An item is so many bytes: characters of one byte, or (TR_CHARS_WIDE) of four, then NULs, which are no part
+ * of it. They lie anywhere, so wide ones are read byte by byte as far as the compiler's memcpy goes.
  * Cost: linear in the width; a sort compares n log n times. */
 #include <string.h>
 
@@ -179,6 +179,24 @@ void tr_rt_chars_compare(int64_t how, void *out_owner, void *out, int64_t n, con
     }
 }
 
+void tr_rt_chars_join(int64_t how, void *out_owner, void *out, int64_t n, int64_t bytes, const void *a_owner,
+                      const void *a, int64_t na, int64_t a_bytes, int64_t a_step, int64_t a_unit,
+                      const void *b_owner, const void *b, int64_t nb, int64_t b_bytes, int64_t b_step,
+                      int64_t b_unit) {
+    int64_t unit = unit_of(how);
+    (void)out_owner, (void)a_owner, (void)b_owner, (void)a_unit, (void)b_unit, (void)na, (void)nb;
+    assert(n == na && n == nb && "all have as many items");
+    for (int64_t r = 0; r < n; r++) {
+        const char *x = (const char *)a + r * a_step, *y = (const char *)b + r * b_step;
+        char *to = (char *)out + r * bytes;
+        int64_t nx = length_of(x, a_bytes, unit) * unit, ny = length_of(y, b_bytes, unit) * unit;
+        assert(nx + ny <= bytes && "an item has room for both");
+        memcpy(to, x, (size_t)nx);
+        memcpy(to + nx, y, (size_t)ny);
+        memset(to + nx + ny, 0, (size_t)(bytes - nx - ny));
+    }
+}
+
 typedef struct lines {
     const char *item;
     int64_t bytes, step, unit;
@@ -209,7 +227,7 @@ static void merge(const lines *l, const int64_t *from, int64_t *to, int64_t lo, 
         to[k] = i == mid || (j < hi && comes_before(l, from[j], from[i])) ? from[j++] : from[i++];
 }
 
-/* Merges ever longer runs of places from one array to the other and back: what is equal stays in its order. */
+/* Merges ever longer runs of places from one array to the other and back: equal items stay in their order. */
 void tr_rt_chars_argsort(int64_t how, const void *owner, const void *data, int64_t n, int64_t bytes,
                          int64_t step, int64_t unit_step, void *order_owner, void *order, int64_t n_order,
                          void *other_owner, void *other, int64_t n_other) {

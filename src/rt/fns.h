@@ -13,7 +13,8 @@ uintptr_t tr_rt_stack_limit(void);
 /* Bytes to the end of the stack of the thread that runs, the reserve among them. */
 size_t tr_rt_stack_left(void);
 
-/* A block, its data aligned as an array's; a cell: for what is no array, as malloc() aligns, in less memory. */
+/* A block, its data aligned as an array's; a cell: for what is no array, as malloc() aligns, in less
+ * memory. */
 void *tr_rt_alloc(tr_frame *f, uint64_t bytes);
 void *tr_rt_cell(tr_frame *f, uint64_t bytes);
 void tr_rt_free(tr_frame *f, void *mem);
@@ -91,6 +92,10 @@ void tr_rt_chars_compare(int64_t how, void *out_owner, void *out, int64_t n, con
                          const void *a, int64_t na, int64_t a_bytes, int64_t a_step, int64_t a_unit,
                          const void *b_owner, const void *b, int64_t nb, int64_t b_bytes, int64_t b_step,
                          int64_t b_unit);
+void tr_rt_chars_join(int64_t how, void *out_owner, void *out, int64_t n, int64_t bytes, const void *a_owner,
+                      const void *a, int64_t na, int64_t a_bytes, int64_t a_step, int64_t a_unit,
+                      const void *b_owner, const void *b, int64_t nb, int64_t b_bytes, int64_t b_step,
+                      int64_t b_unit);
 void tr_rt_chars_argsort(int64_t how, const void *owner, const void *data, int64_t n, int64_t bytes,
                          int64_t step, int64_t unit_step, void *order_owner, void *order, int64_t n_order,
                          void *other_owner, void *other, int64_t n_other);

@@ -154,9 +154,9 @@ enum {
     TR_CODE_IGNORE = 8,
     TR_CODE_DECODE = 16 /* not encode */
 };
-/* Of items of fixed-width strings (rt/chars.c): which comparison, in the order of the operators; that they are
- * of four bytes a character, and what is made of them or compared; that what is stored is bytes; that what is
- * copied is of four bytes a character. The bits of a string whose characters are none. */
+/* Of items of fixed-width strings (rt/chars.c): which comparison, in the order of the operators; that they
+ * are of four bytes a character, and what is made of them or compared; that what is stored is bytes; that
+ * what is copied is of four bytes a character. The bits of a string whose characters are none. */
 enum {
     TR_CHARS_EQ,
     TR_CHARS_NE,

@@ -300,8 +300,8 @@ const tr_ty *tr_ty_parse_date(tr_tytab *t, const char *text);
 bool tr_ty_looks_like_date(const char *text, bool *delta, const char **rest);
 void tr_ty_print_date(tr_sb *b, const tr_ty *ty);
 
-/* An array of fixed-width strings, of bytes (S) or of characters (`wide`: U): an array of uint8 whose last axis
- * is an item's bytes, one after the other. */
+/* An array of fixed-width strings, of bytes (S) or of characters (`wide`: U): an array of uint8 whose last
+ * axis is an item's bytes, one after the other. */
 const tr_ty *tr_ty_chars(tr_tytab *t, bool wide, const tr_ty *array);
 
 /* What a gufunc's function takes for an operand of n core axes: an input without any is a number, an output

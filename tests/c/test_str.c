@@ -205,6 +205,27 @@ static void check_item(tr_frame *f, const char *item, int64_t unit, int64_t char
         fail("an item that is cut", round);
 }
 
+/* Items of two arrays one behind the other are their strings so. */
+static void check_joined(tr_frame *f, const char *a, int64_t na, const char *b, int64_t nb, int64_t how,
+                         int round) {
+    static char to[ITEMS * WIDEST * 2 * 4];
+    int64_t unit = how & TR_CHARS_WIDE ? 4 : 1, bytes = (na + nb) * unit;
+    memset(to, 0x7f, sizeof to);
+    tr_rt_chars_join(how, NULL, to, ITEMS, bytes, NULL, a, ITEMS, na * unit, na * unit, 1, NULL, b, ITEMS,
+                     nb * unit, nb * unit, 1);
+    for (int64_t i = 0; i < ITEMS; i++) {
+        tr_str x, y, both, got;
+        tr_rt_chars_get(f, how, NULL, a + i * na * unit, na * unit, &x);
+        tr_rt_chars_get(f, how, NULL, b + i * nb * unit, nb * unit, &y);
+        tr_rt_str_concat(f, x.owner, x.data, x.bits, y.owner, y.data, y.bits, &both);
+        tr_rt_chars_get(f, how, NULL, to + i * bytes, bytes, &got);
+        /* NULs at the end are no part of the item. */
+        bool cut = tr_str_len(&got) < tr_str_len(&both);
+        if (tr_rt_str_order(got.owner, got.data, got.bits, both.owner, both.data, both.bits) != 0 || cut)
+            fail("items joined", round);
+    }
+}
+
 static void check_chars(tr_frame *f, int round) {
     static char a[ITEMS * WIDEST * 4], b[ITEMS * WIDEST * 4];
     int64_t wide = round & 1, unit = wide ? 4 : 1, how = wide ? TR_CHARS_WIDE : 0, na = 1 + next(WIDEST),
@@ -225,6 +246,7 @@ static void check_chars(tr_frame *f, int round) {
                 fail("items compared", round);
         }
     }
+    check_joined(f, a, na, b, nb, how, round);
     for (int64_t i = 0; i < ITEMS; i++)
         check_item(f, a + i * na * unit, unit, na, how, round);
     tr_rt_chars_argsort(how | TR_CHARS_RANKS, NULL, a, ITEMS, na * unit, na * unit, 1, NULL, order, ITEMS,

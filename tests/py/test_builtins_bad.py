@@ -25,7 +25,7 @@ VALUES = {
 }  # fmt: skip
 SELVES = {"array": ["vector", "matrix", "point", "complex", "flags", "empty"], "number": ["1", "2.5", "True", "1j", "big"],
           "tuple": ["()", "(1, 2.0)", "nested"], "range": ["range(3)"], "slice": ["slice(1)"], "dtype": ["np.float32"],
-          "str": ["'text'"], "bytes": ["b'ab'"], "object": ["len"], "dim3": ["cuda.threadIdx", "cuda.gridDim"], "gridgroup": ["cuda.cg.this_grid()"],
+          "str": ["'text'"], "bytes": ["b'ab'"], "bytearray": ["bytearray(b'ab')"], "object": ["len"], "dim3": ["cuda.threadIdx", "cuda.gridDim"], "gridgroup": ["cuda.cg.this_grid()"],
           "ufunc": ["np.add", "np.sin", "np.less"], "flags": ["vector.flags", "matrix.T.flags"], "iinfo": ["np.iinfo(np.int8)"], "manager": ["np.errstate()"], "finfo": ["np.finfo(np.float32)"],
           "set": ["{1, 2}", "{0.5, 2.5}"], "Dict": ["{1: 2}", "{0.5: True, 2.5: False}"],
           "dict class": ["dict"], "bytes class": ["bytes"], "exception": ["ValueError(1)"], "exception class": [], "deque": ["deque([1, 2])", "deque([0.5], 3)"], "Counter": ["Counter([1, 1])"],

@@ -442,13 +442,13 @@ def test_what_the_page_of_limits_says_of_kinds(body: str) -> None:
 
 ARGUMENTS = {
     "list": [object()],
-    "dict": {b"x": 2},
-    "set": {b"x"},
+    "dict": {object(): 2},
+    "set": {object()},
     "object": object(),
     "long": 2**70,
     "dates of a multiple": np.zeros(1, "M8[25s]"),
     "records of objects": np.zeros(1, "f8,O"),
-    "strings": np.zeros(1, "U1"),
+    "strings of the other byte order": np.zeros(1, ">U1"),
     "objects": np.zeros(1, object),
     "longdouble": np.zeros(1, np.longdouble),
     "masked": np.ma.zeros(1),

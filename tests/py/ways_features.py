@@ -125,6 +125,16 @@ def arrays_of_strings(a, x):
     return found[x], b[0], a[1], (a == x).sum(), np.sort(a)[0], x in b, len(np.unique(a)), a < b
 
 
+@feature(
+    lambda: (np.array(["ab", "c", "", "aB c"]), "b"),
+    lambda: (np.array([["é", "λ𝔸"], ["1", " "]]), "λ"),
+)
+def functions_of_arrays_of_strings(a, x):
+    s = np.char.add(a, np.char.multiply(a, 2)) + x
+    s += "."
+    return s, np.char.str_len(s), np.char.upper(a), np.char.replace(a, x, "xyz"), np.char.find(s, x)
+
+
 @feature((4,), (1,))
 def bytearrays(n):
     b = bytearray(n)
