@@ -37,6 +37,7 @@ __all__ = [
     "METHODS",
     "NAMES",
     "Constant",
+    "Items",
     "best",
     "cells",
     "chained",
@@ -61,6 +62,9 @@ __all__ = [
 
 #: Marks a parameter that stays a constant where the caller writes one.
 Constant = Any
+
+#: Marks an ``*args`` that is a list where the caller has one behind a star, and else a tuple.
+Items = Any
 
 # Which module here has which functions of which module of NumPy's. What stands behind a "/" tells rows of one module apart.
 FAMILIES: dict[str, tuple[str, str]] = {
@@ -215,7 +219,7 @@ def find(o: object) -> tuple[FunctionType, bytes, bool, tuple[str, ...], bool] |
     Returns
     -------
     tuple of (function, bytes, bool, tuple of str, bool) or None
-        The function, for each of its parameters whether it stays a constant, whether it is subscripted, which
+        The function, for each of its parameters its mark (`MARKS`), whether it is subscripted, which
         attributes it has, and whether it takes lists for arrays; None if `o` is nothing that stands here.
     """
     name = getattr(o, "__name__", None)
@@ -250,14 +254,18 @@ def is_of(owner: str, o: object) -> bool:
     return home is None or first in ("numpy", "treadle", "builtins") or first.removeprefix("_") == owner
 
 
+# What the snapshot is told of a parameter: src/infer/calls.c and stars.c read it.
+MARKS = {"Constant": 1, "Items": 2}
+
+
 def with_constants(
     fn: FunctionType, subscripted: bool = False, inside: tuple[str, ...] = (), arrays: bool = True
 ) -> tuple[FunctionType, bytes, bool, tuple[str, ...], bool]:
-    """A function, for each of its parameters whether it stays a constant, whether it is subscripted, its attributes, whether it takes arrays."""
+    """A function, for each of its parameters what `MARKS` says, whether it is subscripted, its attributes, whether it takes arrays."""
     code, notes = fn.__code__, fn.__annotations__
     # The tuple that an *args makes comes after all others.
     params = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4)]
-    return fn, bytes(notes.get(p) == "Constant" for p in params), subscripted, inside, arrays
+    return fn, bytes(MARKS.get(str(notes.get(p)), 0) for p in params), subscripted, inside, arrays
 
 
 def is_constant(x: object) -> bool:

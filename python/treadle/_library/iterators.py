@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from treadle._library import Constant, drawn, is_constant, refuse
+from treadle._library import Constant, Items, drawn, is_constant, refuse
 
 #: More items than anybody takes.
 ENDLESS = 2**63 - 1
@@ -61,8 +61,10 @@ def cycle(iterable: Any, /) -> Any:
     return drawn(next_of_round)
 
 
-def chain(*iterables: Any) -> Any:
+def chain(*iterables: Items) -> Any:
     """What iterables give, one iterable after the other."""
+    if isinstance(iterables, list):
+        return from_iterable(iterables)
     if len(iterables) == 0:
         return iter(())
     if len(iterables) == 1:
