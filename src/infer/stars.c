@@ -194,8 +194,8 @@ static bool each_iterable(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv
 static bool join(tr_em *e, const joining *j, tr_tv self, const parts *p, tr_tv *out) {
     onto *to = TR_NEW(&e->ctx->arena, onto);
     tr_tv set = self, x, it, none[1], no = {NULL, TR_NOVAL};
-    if (j->copied && !(j->frozen ? call(e, TR_B_SET, no, 1, &self, &set)
-                                 : call(e, TR_B_S_COPY, self, 0, NULL, &set)))
+    if (j->copied &&
+        !(j->frozen ? call(e, TR_B_SET, no, 1, &self, &set) : call(e, TR_B_S_COPY, self, 0, NULL, &set)))
         return false;
     *to = (onto){set, j->step};
     for (uint32_t i = 0; i < p->n; i++) {
@@ -218,6 +218,45 @@ static uint32_t row_of(tr_em *e, tr_tv callee, tr_tv *self) {
     *self = tr_em_item(e, callee, 0);
     int row = tr_em_member(e, *self, callee.ty->name);
     return row < 0 ? (uint32_t)TR_B__COUNT : (uint32_t)row;
+}
+
+/* 'a', 'b', and 'c': parameters from one on. */
+static const char *names_from(tr_em *e, const tr_func *fn, uint32_t from, uint32_t end) {
+    const char *s = "";
+    for (uint32_t i = from; i < end; i++)
+        s = tr_arena_printf(&e->ctx->arena, "%s%s'%s'", s,
+                            i == from      ? ""
+                            : i + 1 < end  ? ", "
+                            : i > from + 1 ? ", and "
+                                           : " and ",
+                            fn->argnames[i]);
+    return s;
+}
+
+/* n arguments by position, `least` at least, are for the first `want` parameters, and for what *args there is:
+ * else as CPython says it. */
+static void check_number(tr_em *e, const tr_func *fn, uint32_t least, uint32_t want, tr_tv n) {
+    tr_arena *a = &e->ctx->arena;
+    const char *name = fn->qualname ? fn->qualname : fn->name;
+    for (uint32_t k = least; k < want; k++)
+        tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, n, tr_em_i64(e, k)), TR_EXC_TYPE,
+                    tr_arena_printf(a, "%s() missing %u required positional argument%s: %s", name, want - k,
+                                    want - k == 1 ? "" : "s", names_from(e, fn, k, want)),
+                    0, NULL);
+    if (fn->varargs)
+        return;
+    if (want < fn->nargs)
+        tr_em_check(
+            e, tr_em_cmp(e, TR_CMP_EQ, n, tr_em_i64(e, want)), TR_EXC_TYPE,
+            tr_arena_printf(a, "%s() got multiple values for argument '%s'", name, fn->argnames[want]), 0,
+            NULL);
+    if (want == 0)
+        tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, n, tr_em_i64(e, 1)), TR_EXC_TYPE,
+                    tr_arena_printf(a, "%s() takes 0 positional arguments but 1 was given", name), 0, NULL);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, n, tr_em_i64(e, want)), TR_EXC_TYPE,
+                tr_arena_printf(a, "%s() takes %u positional argument%s but {0} were given", name, want,
+                                want == 1 ? "" : "s"),
+                1, &n);
 }
 
 bool tr_infer_star(tr_em *e, tr_tv callee, const tr_callinfo *ci, const tr_tv *kw, uint32_t nparts,
@@ -247,7 +286,7 @@ bool tr_infer_star(tr_em *e, tr_tv callee, const tr_callinfo *ci, const tr_tv *k
     if (row == TR_B_RANGE && !ci->nkw && !ci->starstar) {
         x = v[at];
         return (nparts == 1 && is_sequence(x.ty)) || list_of(e, &p, 0, nparts, false, &x) ? range(e, x, out)
-                                                                                         : false;
+                                                                                          : false;
     }
     bool extremes = row == TR_B_MIN || row == TR_B_MAX;
     if (!extremes && (!fn || fn->varkw || ci->starstar || !number_of(fn, ci, callee, &want)))
@@ -275,10 +314,7 @@ bool tr_infer_star(tr_em *e, tr_tv callee, const tr_callinfo *ci, const tr_tv *k
     if (!tr_em_iter(e, x, &it) || !length(e, x, &n))
         return false;
     n = tr_em_nsw(e, TR_OP_ADD, tr_em_strong(e, n), tr_em_i64(e, fixed));
-    tr_em_check(e, tr_em_cmp(e, fn->varargs ? TR_CMP_GE : TR_CMP_EQ, n, tr_em_i64(e, want)), TR_EXC_TYPE,
-                tr_arena_printf(&e->ctx->arena, "%s() takes %s%u positional argument%s but {0} were given",
-                                fn->name, fn->varargs ? "at least " : "", want, want == 1 ? "" : "s"),
-                1, &n);
+    check_number(e, fn, fixed, want, n);
     uint32_t mine = fn->varargs ? (want > before ? want - before : 0) : want - fixed;
     out->n = want;
     for (uint32_t i = 0; i < before && k < want; i++)

@@ -35,7 +35,8 @@ typedef struct filling {
     uint32_t npos;
     const tr_tv *pos;
     tr_tv named; /* the row's **kwargs; no type: there are none */
-    tr_tv more;  /* a sequence of further ones by position, of which the running program knows how many it has */
+    tr_tv
+        more; /* a sequence of further ones by position, of which the running program knows how many it has */
     int next; /* the field without a number that comes next; -1: fields have numbers */
     bool numbered;
 } filling;

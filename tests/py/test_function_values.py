@@ -199,7 +199,7 @@ def test_starred_sequences_of_another_length():
     assert f([1, 2]) == 8 and g([2]) == 0
     with pytest.raises(TypeError, match=r"point\(\) takes 2 positional arguments but 3 were given"):
         f([1, 2, 3])
-    with pytest.raises(TypeError, match=r"scaled\(\) takes at least 1 positional argument but 0 were given"):
+    with pytest.raises(TypeError, match=r"scaled\(\) missing 1 required positional argument: 'k'"):
         g(np.zeros(0))
     with pytest.raises(TypeError, match="not iterable"):
         h([1])
@@ -213,7 +213,7 @@ def test_starred_sequences_of_another_length():
     ],
 )
 def test_starred_sequences_that_are_refused(f):
-    with pytest.raises(TypingError, match=r"the argument after \* must be a tuple here, not list"):
+    with pytest.raises(treadle.UnsupportedError, match=r"a call with \* of list"):
         njit(f)([1, 2])
 
 

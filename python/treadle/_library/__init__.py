@@ -51,6 +51,7 @@ __all__ = [
     "is_ufunc",
     "mapped",
     "method",
+    "ordered",
     "refuse",
     "scattered",
     "separate",
@@ -133,11 +134,12 @@ FAMILIES: dict[str, tuple[str, str]] = {
     "heaps": ("heapq", "heappush heappop heapreplace heappushpop heapify nsmallest nlargest merge"),
     "iterators": (
         "itertools",
-        "accumulate chain combinations combinations_with_replacement compress count cycle dropwhile filterfalse groupby "
+        "accumulate batched chain combinations combinations_with_replacement compress count cycle dropwhile filterfalse groupby "
         "islice pairwise permutations product repeat starmap takewhile tee zip_longest",
     ),
     "iterators/chain": ("itertools.chain", "from_iterable"),
     "operators": ("operator", "itemgetter attrgetter methodcaller countOf indexOf delitem"),
+    "operators/2": ("functools", "cmp_to_key"),
     "bisections": ("bisect", "bisect_left bisect_right insort_left insort_right"),
     "primitives": (
         "treadle.parallel",
@@ -394,6 +396,13 @@ def drawn(step: Callable[[], tuple[Any] | None], /) -> Iterator[Any]:
     """Return an iterator over the items that calls of `step` give in tuples of one, until one gives None; in compiled code ``src/lib/kind_drawn.c``."""
     for item in iter(step, None):
         yield from item
+
+
+def ordered(function: Callable[[Any, Any], Any], obj: Any, /) -> Any:
+    """Return an object that is compared by a function; in compiled code ``src/lib/kind_ordered.c``."""
+    from functools import cmp_to_key
+
+    return cmp_to_key(function)(obj)
 
 
 def together(*walks: Iterable[Any]) -> Iterable[Any]:
