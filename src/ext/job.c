@@ -337,6 +337,9 @@ static void refuse_result(tr_job *j, const tr_ty *ret) {
                     "dict(x) or set(x), or read it outside"
               : has_integer(ret)
                   ? "integers have 64 bits in compiled code: return a float, or compute it outside"
+              : ret->kind == TR_TY_CLOSURE
+                  ? "a function that compiled code makes is for compiled code: call it there, or write the one "
+                    "that makes it without njit and put njit on what it returns"
                   : "return numbers, arrays, tuples of these, or None";
 }
 
