@@ -259,3 +259,22 @@ def test_class_patterns_of_what_may_be_none():
 
     for n in range(5):
         assert njit(f)(n) == f(n)
+
+
+def makes(a):
+    def f(x):
+        return x + a
+
+    return f
+
+
+@njit
+def inside(a, x):
+    return makes(a)(x)
+
+
+def test_functions_are_made_for_compiled_code():
+    assert inside(3, 4) == 7 and njit(makes(3))(4) == 7
+    for f in (makes, lambda a: lambda x: x):
+        with pytest.raises(UnsupportedError, match="as results for Python"):
+            njit(f)(3)
