@@ -233,8 +233,8 @@ static const char *names_from(tr_em *e, const tr_func *fn, uint32_t from, uint32
     return s;
 }
 
-/* n arguments by position, `least` at least, are for the first `want` parameters, and for what *args there is:
- * else as CPython says it. */
+/* n arguments by position, `least` at least, are for the first `want` parameters, and for what *args there
+ * is: else as CPython says it. */
 static void check_number(tr_em *e, const tr_func *fn, uint32_t least, uint32_t want, tr_tv n) {
     tr_arena *a = &e->ctx->arena;
     const char *name = fn->qualname ? fn->qualname : fn->name;

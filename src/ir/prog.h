@@ -71,8 +71,8 @@ static inline uint32_t tr_ufn_row(const tr_ufn *u) {
     return u->core ? u->nin + u->nout : u->nin + 1;
 }
 
-/* What a function of the library says of a parameter (treadle/_library): literal numbers stay known in it; it is
- * an *args that may be a list. */
+/* What a function of the library says of a parameter (treadle/_library): literal numbers stay known in it; it
+ * is an *args that may be a list. */
 enum { TR_MARK_CONSTANT = 1, TR_MARK_ITEMS = 2 };
 
 /* What a decorated function keeps, whoever calls it: options and signatures. One body may stand under

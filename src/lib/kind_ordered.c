@@ -1,7 +1,7 @@
-/* Objects that are compared by a function of the user's, as functools.cmp_to_key makes them: the function, whose
- * result is compared with 0, and the object. All of one function have one type, so that a list of them holds
- * the objects with what the function captured, and a comparison is a call that is known, and inlined. They are
- * made in python/treadle/_library/operators.py. Python cannot be given one. */
+/* Objects that are compared by a function of the user's, as functools.cmp_to_key makes them: the function,
+ * whose result is compared with 0, and the object. All of one function have one type, so that a list of them
+ * holds the objects with what the function captured, and a comparison is a call that is known, and inlined.
+ * They are made in python/treadle/_library/operators.py. Python cannot be given one. */
 #include "lib/fam.h"
 
 #include <assert.h>

@@ -22,6 +22,7 @@ What holds for these functions:
 from __future__ import annotations
 
 import _thread
+import functools
 import os
 import sys
 from types import FunctionType
@@ -400,9 +401,7 @@ def drawn(step: Callable[[], tuple[Any] | None], /) -> Iterator[Any]:
 
 def ordered(function: Callable[[Any, Any], Any], obj: Any, /) -> Any:
     """Return an object that is compared by a function; in compiled code ``src/lib/kind_ordered.c``."""
-    from functools import cmp_to_key
-
-    return cmp_to_key(function)(obj)
+    return functools.cmp_to_key(function)(obj)
 
 
 def together(*walks: Iterable[Any]) -> Iterable[Any]:
