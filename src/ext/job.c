@@ -12,6 +12,7 @@
 #include "ext/lazy.h"
 #include "ext/pyerr.h"
 #include "ext/typed_items.h"
+#include "ir/nyi.h"
 
 /* What a constant argument is to the program. NULL with an exception. */
 static const tr_obj *freeze_constant(tr_job *j, const tr_argk *k) {
@@ -327,6 +328,14 @@ static void refuse_result(tr_job *j, const tr_ty *ret) {
     const tr_obj *o = ret->kind == TR_TY_LIT ? ret->lit : NULL;
     bool text = ret->kind == TR_TY_TEXT || (o && o->kind == TR_OBJ_STR);
     const char *what = text ? "a string" : o ? o->repr : NULL;
+    if (ret->kind == TR_TY_CLOSURE) {
+        const tr_nyi *row = tr_nyi_find("closure-result");
+        tr_err *e = tr_err_add(&j->ctx, TR_ERR_UNSUPPORTED, place_of_return(j), "Treadle does not compile %s",
+                               row->title);
+        e->nyi = row->id;
+        e->hint = row->text;
+        return;
+    }
     if (!what)
         what = tr_arena_printf(&j->ctx.arena, "a value of type %s", tr_ty_user(&j->ctx.arena, ret));
     tr_err *e = tr_err_add(&j->ctx, TR_ERR_TYPING, place_of_return(j),

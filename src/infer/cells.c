@@ -615,12 +615,12 @@ static bool use_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uin
     }
 }
 
-/* A display of names may meet what is known by names, too, and None. */
+/* A display of names may meet what is known by names, too. */
 static bool may_be_names(const tr_fn *f, const tr_ins *in) {
     const tr_obj *o = in->op == TR_OP_CALLPY ? constant_of(f, in->args[0]) : NULL;
     if (in->op == TR_OP_CALLPY)
         return tr_at(f, in->args[0])->op == TR_OP_CLOSURE || (o && o->kind == TR_OBJ_FUNC);
-    return in->op == TR_OP_OBJ && (in->imm.obj->kind == TR_OBJ_NONE || in->imm.obj->kind == TR_OBJ_DICT);
+    return in->op == TR_OP_OBJ && in->imm.obj->kind == TR_OBJ_DICT;
 }
 
 /* What meets a display in a block's parameter: one that is not alike or is changed, or no display, which what

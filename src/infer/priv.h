@@ -173,9 +173,9 @@ bool tr_infer_makes_cause(const tr_raising *r);
 bool tr_infer_raise(tr_em *e, const tr_raising *r);
 
 /* infer/stars.c: so many arguments by position, of which some stand for as many as they have items; those by
- * keyword besides. rest: what is the callee's *args whole. */
+ * keyword besides. rest: what is the callee's *args whole; made: what the call gives, where that is known. */
 bool tr_infer_star(tr_em *e, tr_tv callee, const tr_callinfo *ci, const tr_tv *kw, uint32_t nparts,
-                   const tr_tv *v, const uint8_t *stars, tr_args *out, tr_tv *rest);
+                   const tr_tv *v, const uint8_t *stars, tr_args *out, tr_tv *rest, tr_tv *made);
 #define TR_REST "*" /* the keyword by which it is handed on */
 
 /* infer/match.c: patterns of `match`: is x a sequence; is it of the class, and then the values that the

@@ -74,12 +74,12 @@ static tr_args flattened(tr_em *e, uint32_t n, const tr_tv *x, const uint8_t *gi
 }
 
 /* Arguments of a call with stars: those of the tuple one by one, behind the keywords those of the mapping. */
-static bool starred_args(tr_em *e, const tr_ins *in, const tr_tv *a, tr_args *out) {
+static bool starred_args(tr_em *e, const tr_ins *in, const tr_tv *a, tr_args *out, tr_tv *made) {
     const tr_callinfo *ci = in->imm.call;
     uint32_t end = in->nargs - ci->starstar, first = end - ci->nkw, npos = first - 1, nmore = 0;
     tr_tv map = a[in->nargs - 1];
     tr_args given = {0};
-    tr_tv rest = {NULL, TR_NOVAL};
+    tr_tv rest = *made = (tr_tv){NULL, TR_NOVAL};
     bool counted = true;
     for (uint32_t i = 0; ci->stars && i < npos; i++)
         counted = counted && (!ci->stars[i] || a[1 + i].ty->kind == TR_TY_TUPLE);
@@ -89,8 +89,10 @@ static bool starred_args(tr_em *e, const tr_ins *in, const tr_tv *a, tr_args *ou
         given = flattened(e, npos, a + 1, ci->stars, &stars);
         if (npos > 1 && !tr_em_may_grow_to(e, given.n))
             return false;
-        if (!counted && !tr_infer_star(e, a[0], ci, a + first, given.n, given.v, stars, &given, &rest))
+        if (!counted && !tr_infer_star(e, a[0], ci, a + first, given.n, given.v, stars, &given, &rest, made))
             return false;
+        if (made->ty)
+            return true;
     }
     if (ci->starstar && map.ty->kind == TR_TY_TUPLE && !all_named(e, map, &map))
         return false;
@@ -126,7 +128,11 @@ static bool step_call(tr_em *e, const tr_fn *f, const tr_ins *in, const tr_tv *a
                            e->prog->funcs.d[o->u.func].name);
     if (!ci || (!ci->stars && !ci->starstar))
         return e->call(e, a[0], &args, out);
-    return starred_args(e, in, a, &args) && e->call(e, a[0], &args, out);
+    tr_tv made;
+    if (!starred_args(e, in, a, &args, &made))
+        return false;
+    *out = made;
+    return made.ty || e->call(e, a[0], &args, out);
 }
 
 static bool is_lit_float(const tr_ty *t) {

@@ -71,6 +71,10 @@ static inline uint32_t tr_ufn_row(const tr_ufn *u) {
     return u->core ? u->nin + u->nout : u->nin + 1;
 }
 
+/* What a function of the library says of a parameter (treadle/_library): literal numbers stay known in it; it
+ * is an *args that may be a list. */
+enum { TR_MARK_CONSTANT = 1, TR_MARK_ITEMS = 2 };
+
 /* What a decorated function keeps, whoever calls it: options and signatures. One body may stand under
  * several. */
 typedef struct tr_contract {
@@ -79,7 +83,7 @@ typedef struct tr_contract {
     bool library;     /* it stands for one of NumPy's: options are the caller's, divisions NumPy's */
     bool arrays;      /* a list that is made for it is an array, as NumPy's functions make one */
     bool subscripted; /* it stands for an object such as np.r_: a[i] is its call, and nothing else is */
-    const uint8_t *constants; /* per parameter: literal numbers stay known; NULL: none do */
+    const uint8_t *constants; /* per parameter: TR_MARK_...; NULL: none has one */
     bool sealed;              /* no other types than those declared */
     const char *refused;      /* why one that was declared is missing, or NULL */
     uint32_t nsigs, nargs;

@@ -403,6 +403,8 @@ bool tr_em_iterator(tr_em *e, tr_tv x, tr_tv *out);
  * acc[n], but not its types; with *stop it leaves the loop. */
 typedef bool (*tr_eachfn)(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *stop);
 bool tr_em_each(tr_em *e, tr_tv it, uint32_t n, tr_tv *acc, tr_eachfn each, const void *user);
+/* self.format(x[0], ..., *more), with as many items of the sequence as it has fields for: template.c. */
+bool tr_em_format_items(tr_em *e, tr_tv self, uint32_t n, const tr_tv *x, tr_tv more, tr_tv *out);
 /* Names with values (kind KEYED): made of a tuple of strings that are known and one of values; how many there
  * are, name and value of each. */
 /* A list display that is only read: a tuple of its items. */

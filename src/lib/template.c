@@ -32,7 +32,11 @@ static void put_known(tr_em *e, pieces *to, const char *s, size_t n) {
 
 typedef struct filling {
     tr_em *e;
-    const tr_bcall *c;
+    uint32_t npos;
+    const tr_tv *pos;
+    tr_tv named; /* the row's **kwargs; no type: there are none */
+    tr_tv
+        more; /* a sequence of further ones by position, of which the running program knows how many it has */
     int next; /* the field without a number that comes next; -1: fields have numbers */
     bool numbered;
 } filling;
@@ -53,14 +57,24 @@ static int number(const char *s, size_t n) {
 }
 
 static bool by_number(filling *k, int i, tr_tv *out) {
-    if (i >= (int)k->c->nvar)
-        return tr_em_error(k->e, "Replacement index %d out of range for positional args tuple", i);
-    *out = k->c->var[i];
-    return true;
+    tr_em *e = k->e;
+    static const char missing[] = "Replacement index %d out of range for positional args tuple";
+    if (i < (int)k->npos) {
+        *out = k->pos[i];
+        return true;
+    }
+    if (!k->more.ty)
+        return tr_em_error(e, missing, i);
+    tr_tv n, it, at = tr_em_i64(e, i - (int)k->npos), no = {NULL, TR_NOVAL};
+    if (!tr_em_iter(e, k->more, &it) || !tr_em_builtin(e, TR_B_LEN, no, &(tr_args){1, &k->more, 0, NULL}, &n))
+        return false;
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_LT, at, tr_em_strong(e, n)), TR_EXC_INDEX,
+                tr_arena_printf(&e->ctx->arena, missing, i), 0, NULL);
+    return tr_em_iterget(e, it, at, out);
 }
 
 static bool by_name(filling *k, const char *s, size_t n, tr_tv *out) {
-    tr_tv named = k->c->a[k->c->n - 1]; /* the row's **kwargs */
+    tr_tv named = k->named;
     for (uint32_t i = 0; named.ty && i < tr_em_keyed_n(named.ty); i++) {
         const char *name = tr_em_keyed_name(named.ty, i);
         if (strlen(name) == n && memcmp(name, s, n) == 0) {
@@ -192,12 +206,21 @@ static bool fill(filling *k, const char *s, size_t n, int depth, tr_tv *out) {
     return tr_em_text(e, to.x.n, to.x.d, out);
 }
 
-bool tr_lib_str_format(tr_em *e, const tr_bcall *c, tr_tv *out) {
+static bool filled(filling *k, tr_tv self, tr_tv *out) {
     const char *s;
-    filling k = {.e = e, .c = c};
-    if (!tr_tv_lit_str(c->a[0], &s))
-        return tr_em_unsupported(e, "string-format", "format() of a string made at run time");
-    return fill(&k, s, strlen(s), 1, out);
+    if (!tr_tv_lit_str(self, &s))
+        return tr_em_unsupported(k->e, "string-format", "format() of a string made at run time");
+    return fill(k, s, strlen(s), 1, out);
+}
+
+bool tr_lib_str_format(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    filling k = {.e = e, .npos = c->nvar, .pos = c->var, .named = c->a[c->n - 1]};
+    return filled(&k, c->a[0], out);
+}
+
+bool tr_em_format_items(tr_em *e, tr_tv self, uint32_t n, const tr_tv *x, tr_tv more, tr_tv *out) {
+    filling k = {.e = e, .npos = n, .pos = x, .more = more};
+    return filled(&k, self, out);
 }
 
 /* --- % --- */

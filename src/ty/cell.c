@@ -149,6 +149,7 @@ bool tr_ty_may_be_item(const tr_ty *t) {
     case TR_TY_CLOSURE:
     case TR_TY_ONEOF:
     case TR_TY_DRAWN:
+    case TR_TY_ORDERED:
     case TR_TY_ITERATOR:
     case TR_TY_MAP:
     case TR_TY_FILTER:

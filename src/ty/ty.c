@@ -473,6 +473,7 @@ static bool can_be_held(const tr_ty *t) {
     case TR_TY_GENEXPR:
     case TR_TY_ITERATOR:
     case TR_TY_DRAWN:
+    case TR_TY_ORDERED:
     case TR_TY_LIT:
     case TR_TY_CLOSURE:
     case TR_TY_ONEOF:

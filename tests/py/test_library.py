@@ -27,8 +27,8 @@ ALL = [
 ]
 # Parameters that ours lacks, as compiled code has no meaning for them.
 LEFT_OUT = {"where", "like", "subok"}
-# Parameters that older NumPys lack.
-NEWER = {"unique": {"sorted"}}
+# Parameters that older NumPys, and Pythons, lack.
+NEWER = {"unique": {"sorted"}, "batched": {"strict"}}
 
 
 def theirs(owner: str, name: str):

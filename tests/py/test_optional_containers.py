@@ -212,3 +212,19 @@ def test_in_parallel_and_raising():
 def test_arrays_have_no_identity():
     with pytest.raises(UnsupportedError, match="'is' between array"):
         njit(lambda a: a is a[:])(np.ones(2))
+
+
+def named_or_none(c, n):
+    d = {"k": n, "m": 2} if c else None
+    e = None
+    if n > 2:
+        e = {"k": [n]}
+    if d is None:
+        return 0, e, d
+    return d["k"] + d["m"], e, d
+
+
+def test_displays_of_names_or_none():
+    f = njit(named_or_none)
+    for args in ((True, 1), (False, 1), (True, 3), (False, 3)):
+        assert f(*args) == named_or_none(*args)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import functools
 import heapq
 import itertools
 import operator
@@ -11,6 +12,7 @@ import time  # noqa: F401 - texts of rows name it
 import numpy as np
 import treadle.parallel as tp
 import treadle.parallel.random as tr
+from treadle._library.iterators import batched
 from ways_rows import feature, floats, group, ints, matrix
 
 
@@ -456,6 +458,19 @@ def library_heaps(n):
 def library_heaps_of_all(n):
     few, many = heapq.nsmallest(2, n), heapq.nlargest(3, n)
     return few[0], many[0], sum([x for x in heapq.merge(few, [1, 9])])
+
+
+def down(x, y):
+    return (x < y) - (x > y)
+
+
+@feature(lambda: (ints(), 3))
+def library_orders_and_batches(a, n):
+    l = sorted([x for x in a], key=functools.cmp_to_key(down))
+    l.sort(key=functools.cmp_to_key(lambda x, y: x % n - y % n))
+    pairs = [p[0] - p[1] for p in batched(range(8), 2, strict=True)]
+    key = functools.cmp_to_key(down)
+    return key(l[0]).obj, max(l, key=key), sum(pairs)
 
 
 @feature(lambda: (floats(), 3))

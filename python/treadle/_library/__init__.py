@@ -22,6 +22,7 @@ What holds for these functions:
 from __future__ import annotations
 
 import _thread
+import functools
 import os
 import sys
 from collections import deque
@@ -39,6 +40,7 @@ __all__ = [
     "NAMES",
     "TOLD",
     "Constant",
+    "Items",
     "best",
     "cells",
     "chained",
@@ -52,6 +54,7 @@ __all__ = [
     "is_ufunc",
     "mapped",
     "method",
+    "ordered",
     "refuse",
     "scattered",
     "separate",
@@ -66,6 +69,9 @@ TOLD = (bool, int, float, complex, str, bytes, tuple, list, set, frozenset, dequ
 
 #: Marks a parameter that stays a constant where the caller writes one.
 Constant = Any
+
+#: Marks an ``*args`` that is a list where the caller has one behind a star, and else a tuple.
+Items = Any
 
 # Which module here has which functions of which module of NumPy's. What stands behind a "/" tells rows of one module apart.
 FAMILIES: dict[str, tuple[str, str]] = {
@@ -142,11 +148,12 @@ FAMILIES: dict[str, tuple[str, str]] = {
     "heaps": ("heapq", "heappush heappop heapreplace heappushpop heapify nsmallest nlargest merge"),
     "iterators": (
         "itertools",
-        "accumulate chain combinations combinations_with_replacement compress count cycle dropwhile filterfalse groupby "
+        "accumulate batched chain combinations combinations_with_replacement compress count cycle dropwhile filterfalse groupby "
         "islice pairwise permutations product repeat starmap takewhile tee zip_longest",
     ),
     "iterators/chain": ("itertools.chain", "from_iterable"),
     "operators": ("operator", "itemgetter attrgetter methodcaller countOf indexOf delitem"),
+    "operators/2": ("functools", "cmp_to_key"),
     "bisections": ("bisect", "bisect_left bisect_right insort_left insort_right"),
     "primitives": (
         "treadle.parallel",
@@ -228,7 +235,7 @@ def find(o: object) -> tuple[FunctionType, bytes, bool, tuple[str, ...], bool] |
     Returns
     -------
     tuple of (function, bytes, bool, tuple of str, bool) or None
-        The function, for each of its parameters whether it stays a constant, whether it is subscripted, which
+        The function, for each of its parameters its mark (`MARKS`), whether it is subscripted, which
         attributes it has, and whether it takes lists for arrays; None if `o` is nothing that stands here.
     """
     name = getattr(o, "__name__", None)
@@ -263,14 +270,18 @@ def is_of(owner: str, o: object) -> bool:
     return home is None or first in ("numpy", "treadle", "builtins") or first.removeprefix("_") == owner
 
 
+# What the snapshot is told of a parameter: src/infer/calls.c and stars.c read it.
+MARKS = {"Constant": 1, "Items": 2}
+
+
 def with_constants(
     fn: FunctionType, subscripted: bool = False, inside: tuple[str, ...] = (), arrays: bool = True
 ) -> tuple[FunctionType, bytes, bool, tuple[str, ...], bool]:
-    """A function, for each of its parameters whether it stays a constant, whether it is subscripted, its attributes, whether it takes arrays."""
+    """A function, for each of its parameters what `MARKS` says, whether it is subscripted, its attributes, whether it takes arrays."""
     code, notes = fn.__code__, fn.__annotations__
     # The tuple that an *args makes comes after all others.
     params = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4)]
-    return fn, bytes(notes.get(p) == "Constant" for p in params), subscripted, inside, arrays
+    return fn, bytes(MARKS.get(str(notes.get(p)), 0) for p in params), subscripted, inside, arrays
 
 
 def is_constant(x: object) -> bool:
@@ -399,6 +410,11 @@ def drawn(step: Callable[[], tuple[Any] | None], /) -> Iterator[Any]:
     """Return an iterator over the items that calls of `step` give in tuples of one, until one gives None; in compiled code ``src/lib/kind_drawn.c``."""
     for item in iter(step, None):
         yield from item
+
+
+def ordered(function: Callable[[Any, Any], Any], obj: Any, /) -> Any:
+    """Return an object that is compared by a function; in compiled code ``src/lib/kind_ordered.c``."""
+    return functools.cmp_to_key(function)(obj)
 
 
 def together(*walks: Iterable[Any]) -> Iterable[Any]:

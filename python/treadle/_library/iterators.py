@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from treadle._library import Constant, drawn, is_constant, refuse
+from treadle._library import Constant, Items, drawn, is_constant, refuse
 
 #: More items than anybody takes.
 ENDLESS = 2**63 - 1
@@ -61,8 +61,10 @@ def cycle(iterable: Any, /) -> Any:
     return drawn(next_of_round)
 
 
-def chain(*iterables: Any) -> Any:
+def chain(*iterables: Items) -> Any:
     """What iterables give, one iterable after the other."""
+    if isinstance(iterables, list):
+        return from_iterable(iterables)
     if len(iterables) == 0:
         return iter(())
     if len(iterables) == 1:
@@ -224,6 +226,36 @@ def pairwise(iterable: Any, /) -> Any:
         return None
 
     return drawn(next_pair)
+
+
+def batched(iterable: Any, n: Constant, *, strict: Constant = False) -> Any:
+    """Tuples of n items each."""
+    if not is_constant(n) or not is_constant(strict) or not strict:
+        refuse(
+            "batched() needs strict=True and an n that is known when the function compiles: the last tuple may be "
+            "shorter else, and a tuple's length is part of its type"
+        )
+    if n < 1:
+        raise ValueError("n must be at least one")
+    walk = iter(iterable)
+    items: Any = []
+
+    def next_batch() -> Any:
+        items.clear()
+        for x in walk:
+            items.append(x)
+            if len(items) == n:
+                return (first_items(items, n),)
+        if len(items) > 0:
+            raise ValueError("batched(): incomplete batch")
+        return None
+
+    return drawn(next_batch)
+
+
+def first_items(x: Any, n: Constant) -> Any:
+    """A tuple of the first n items of a list."""
+    return () if n <= 0 else (*first_items(x, n - 1), x[n - 1])
 
 
 def accumulate(iterable: Any, func: Any = None, *, initial: Any = None) -> Any:

@@ -1,10 +1,10 @@
-"""Functions of operator that make functions, and those that loop."""
+"""Functions of operator and functools that make functions, and those that loop."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from treadle._library import Constant, is_constant, refuse
+from treadle._library import Constant, is_constant, ordered, refuse
 
 
 def itemgetter(item: Constant, /, *items: Constant) -> Any:
@@ -38,6 +38,11 @@ def methodcaller(name: Constant, /, *args: Any, **kwargs: Any) -> Any:
     if not is_constant(name):
         refuse("methodcaller() needs a name that is known when the function compiles")
     return lambda obj: getattr(obj, name)(*args, **kwargs)
+
+
+def cmp_to_key(mycmp: Any) -> Any:
+    """A key for sorts of a function that compares two."""
+    return lambda obj: ordered(mycmp, obj)
 
 
 def countOf(a: Any, b: Any, /) -> int:  # noqa: N802 - Python's name
