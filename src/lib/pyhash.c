@@ -1,5 +1,6 @@
-/* hash() of numbers, strings, bytes and tuples of these: calls of the runtime (rt/pyhash.c), which answer as CPython
- * does. What has no hash is an error in Python's words; what has one that is its place in memory is refused. */
+/* hash() of numbers, strings, bytes and tuples of these: calls of the runtime (rt/pyhash.c), which answer as
+ * CPython does. What has no hash is an error in Python's words; what has one that is its place in memory is
+ * refused. */
 #include "lib/fam.h"
 
 #include <string.h>

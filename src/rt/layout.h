@@ -232,7 +232,7 @@ typedef struct tr_host {
     /* Compiles late code, and returns its entry; NULL when that is not possible. The only one that workers
      * call; needs no GIL. */
     void *(*compile)(void *self, tr_late *l);
-    /* Of bytes, as the host's own strings are hashed; never -1. Workers call it; needs no GIL. NULL: there is none. */
+    /* Of bytes, as the host's strings are hashed; never -1. On any thread, without the GIL. May be NULL */
     int64_t (*hash)(const void *data, int64_t n);
     /* For programs whose arrays lie on a device (opt/offload.c), on the thread that called them. NULL: there
      * is no memory. */

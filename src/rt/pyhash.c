@@ -1,6 +1,7 @@
-/* hash(), as CPython's: of numbers by the rule that it publishes, a number modulo the prime 2**61 - 1, so that equal
- * numbers of all types have one hash; of tuples its form of xxHash; of characters the host's own function, which
- * depends on a secret of the process (tr_host.hash). No hash is -1. Tables have hashes of their own (hash.h). */
+/* hash(), as CPython's: of numbers by the rule that it publishes, a number modulo the prime 2**61 - 1, so that
+ * equal numbers of all types have one hash; of tuples its form of xxHash; of characters the host's own
+ * function, which depends on a secret of the process (tr_host.hash). No hash is -1. Tables have hashes of their
+ * own (hash.h). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -24,8 +25,8 @@ int64_t tr_rt_hash_u64(uint64_t x) {
     return signed_hash(x % prime, false);
 }
 
-/* m * 2**e for a double: a multiplication by a power of two is a rotation of 61 bits. NaN: as objects they differ
- * from each other and have any hash; here it is sys.hash_info.nan. */
+/* m * 2**e for a double: a multiplication by a power of two is a rotation of 61 bits. NaN: as objects they
+ * differ from each other and have any hash; here it is sys.hash_info.nan. */
 int64_t tr_rt_hash_f64(double x) {
     enum { BITS = 61 };
     int e;
