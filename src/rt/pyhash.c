@@ -1,7 +1,7 @@
-/* hash(), as CPython's: of numbers by the rule that it publishes, a number modulo the prime 2**61 - 1, so that
- * equal numbers of all types have one hash; of tuples its form of xxHash; of characters the host's own
- * function, which depends on a secret of the process (tr_host.hash). No hash is -1. Tables have hashes of their
- * own (hash.h). */
+/* hash(), as CPython's: of numbers by the rule that it publishes, a number modulo the prime 2**61 - 1, so
+ * that equal numbers of all types have one hash; of tuples its form of xxHash; of characters the host's own
+ * function, which depends on a secret of the process (tr_host.hash). No hash is -1. Tables have hashes of
+ * their own (hash.h). */
 #include <math.h>
 #include <stdlib.h>
 
