@@ -63,6 +63,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "pybuiltins",
             "pyreduce",
             "pybytes",
+            "pyhash",
             "pystr",
             "threads",
         ),
@@ -283,7 +284,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ),
         ("fspec", "math", "matmul", "mem", "sort"),
         ("dict", "far", "list", "shadow", "str", "str_type.h"),
-        ("bytes", "chars", "print", "str_case", "str_number"),
+        ("bytes", "chars", "print", "pyhash", "str_case", "str_number"),
         ("told",),  # by all of these
         ("date", "enter", "order"),  # enter: the way into compiled code
         ("mt", "tick", "watch"),

@@ -41,6 +41,12 @@ struct PyModuleDef *tr_ext_definition(void) {
 
 /* --- what compiled code asks of its host --- */
 
+/* hash() of strings: CPython's own function, whose secret is this process's. */
+static int64_t host_hash(const void *data, int64_t n) {
+    Py_hash_t h = n ? PyHash_GetFuncDef()->hash(data, (Py_ssize_t)n) : 0;
+    return h == -1 ? -2 : h;
+}
+
 /* print(): a finished line goes to sys.stdout. An exception stays set and is raised when the call returns
  * (call.c); until then nothing more is written. */
 static void host_write(void *self, const char *text, size_t n) {
@@ -390,6 +396,7 @@ static int module_exec(PyObject *module) {
                          .blocks = tr_rt_blocks_new(0, 0), /* without memory there is no cache */
                          .poll = is_first_interpreter() ? host_poll : NULL,
                          .compile = host_compile,
+                         .hash = host_hash,
                          .far_alloc = tr_far_alloc,
                          .far_launch = tr_far_launch,
                          .far_fetch = tr_far_fetch};

@@ -433,12 +433,12 @@ static bool call_any(tr_em *e, tr_tv callee, const tr_args *args, tr_tv *out) {
         return true;
     if (t->kind == TR_TY_METHOD) {
         tr_tv self = tr_em_item(e, callee, 0);
-        if (tr_em_has_methods(self) && tr_em_member(e, self, t->name) < 0)
-            return call_unbound(e, self, t->name, args, out);
         int row = tr_em_member(e, self, t->name);
         const tr_obj *fn = row < 0 ? tr_em_method(e, self, t->name) : NULL;
-        if (fn)
+        if (fn) /* str.maketrans is the class's own */
             return call_method(e, fn, self, args, out);
+        if (row < 0 && tr_em_has_methods(self))
+            return call_unbound(e, self, t->name, args, out);
         if (row < 0)
             return tr_em_error(e, "%s has no method '%s'", tr_em_tyname(e, self.ty), t->name);
         return tr_em_builtin(e, (uint32_t)row, self, args, out);

@@ -46,8 +46,7 @@ tr_tv tr_table_new_set(tr_em *e, uint32_t which) {
     return set;
 }
 
-/* What is no key has no hash; what it is called in Python where that is so, else NULL. */
-static const char *unhashable(const tr_ty *t) {
+const char *tr_lib_unhashable(const tr_ty *t) {
     if (t->kind == TR_TY_LIST || tr_ty_is_list(t))
         return "list";
     if (t->kind == TR_TY_SET)
@@ -61,14 +60,14 @@ static const char *unhashable(const tr_ty *t) {
         return "numpy.ndarray";
     const char *name = t->kind == TR_TY_FACED ? tr_lib_face_class(t) : NULL;
     for (uint32_t k = 0; !name && (t->kind == TR_TY_TUPLE || t->kind == TR_TY_OPT) && k < t->n; k++)
-        name = unhashable(t->items[k]);
+        name = tr_lib_unhashable(t->items[k]);
     return name;
 }
 
 static bool is_key(tr_em *e, tr_tv x) {
     if (tr_ty_as_key(e->types, x.ty))
         return true;
-    const char *name = unhashable(x.ty);
+    const char *name = tr_lib_unhashable(x.ty);
     return name ? tr_em_error(e, "unhashable type: '%s'", name)
                 : tr_em_unsupported(e, "dict-keys", "%s as a key", tr_em_tyname(e, x.ty));
 }

@@ -47,6 +47,8 @@ bool tr_lib_op_error(tr_em *e, tr_binop op, const tr_ty *x, const tr_ty *y);
  * power. */
 const char *tr_lib_zero_text(const tr_em *e, tr_binop op, const tr_ty *t);
 /* Scalar operation on operands of any scalar types. */
+/* What is no key has no hash; what it is called in Python where that is so, else NULL. */
+const char *tr_lib_unhashable(const tr_ty *t);
 bool tr_lib_scalar_binary(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_rules rules, tr_tv *out);
 /* float16 is a type of memory: what is computed of it is computed in float32, and rounded once at the end, as
  * NumPy does. Makes float32 of all float16 numbers (or types of them) among x; true: the result, where it is

@@ -102,6 +102,13 @@ void tr_rt_chars_argsort(int64_t how, const void *owner, const void *data, int64
 int64_t tr_rt_chars_width(const void *list);
 bool tr_rt_chars_fill(int64_t how, const void *list, void *owner, void *data, int64_t rows, int64_t bytes);
 bool tr_rt_str_equal(STR_PARTS(a), STR_PARTS(b));
+int64_t tr_rt_hash_i64(int64_t x);
+int64_t tr_rt_hash_u64(uint64_t x);
+int64_t tr_rt_hash_f64(double x);
+int64_t tr_rt_hash_complex(double re, double im);
+uint64_t tr_rt_hash_item(uint64_t all, int64_t item);
+int64_t tr_rt_hash_tuple(uint64_t all, int64_t n);
+int64_t tr_rt_hash_str(tr_frame *f, STR_PARTS(s));
 int64_t tr_rt_str_order(STR_PARTS(a), STR_PARTS(b));
 int64_t tr_rt_str_seek(int64_t how, STR_PARTS(s), STR_PARTS(what), int64_t start, int64_t end);
 int64_t tr_rt_str_edge(int64_t how, STR_PARTS(s), STR_PARTS(set), int64_t from);

@@ -218,6 +218,9 @@ typedef struct tr_late {
     uint32_t index; /* in its row */
 } tr_late;
 
+/* What the hash of a tuple begins with (rt/pyhash.c): xxHash's fifth prime. */
+#define TR_HASH_TUPLE INT64_C(2870177450012600261)
+
 /* What compiled code may ask of its host; filled by ext/ (or by treadlec). Called with or without the GIL:
  * the functions take it. write and poll are called by threads of the host's only, never by a worker of the
  * pool. */
@@ -229,6 +232,8 @@ typedef struct tr_host {
     /* Compiles late code, and returns its entry; NULL when that is not possible. The only one that workers
      * call; needs no GIL. */
     void *(*compile)(void *self, tr_late *l);
+    /* Of bytes, as the host's strings are hashed; never -1. On any thread, without the GIL. May be NULL */
+    int64_t (*hash)(const void *data, int64_t n);
     /* For programs whose arrays lie on a device (opt/offload.c), on the thread that called them. NULL: there
      * is no memory. */
     tr_far *(*far_alloc)(void *self, uint64_t bytes);

@@ -431,6 +431,7 @@ static int32_t run_shared(region *r, here *h, tr_frame *f, unsigned limit, unsig
     r->host = (tr_host){.write = queue_text, .self = r};
     if (f->host) {
         r->host.blocks = f->host->blocks;
+        r->host.hash = f->host->hash;
         r->host.compile = f->host->compile ? compile_late : NULL;
     }
     atomic_store_explicit(&r->stop, 0, memory_order_relaxed);

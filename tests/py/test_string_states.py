@@ -1,0 +1,100 @@
+"""Traces of operations on strings, and on bytes: step by step and as one function, as CPython does them."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from traces import traces
+
+BOTH = (
+    "a = a + b",
+    "a += c",
+    "b += a[i:j]",
+    "c += c",
+    "a *= 2",
+    "c = a",
+    "a, b = b, a",
+    "b = a[i:j]",
+    "c = a[i:j:-1]",
+    "a = b[j::2]",
+    "a, b, c = a.partition(b)",
+    "c, b, a = a.rpartition(c)",
+    "a = a.replace(b, c)",
+    "c = c.replace(a, b, j)",
+    "b = b.strip(a)",
+    "b = b.lstrip(c)",
+    "c = a.removeprefix(b)",
+    "c = a.removesuffix(c)",
+    "a = a.upper()",
+    "b = b.lower()",
+    "c = c.title()",
+    "a = b.swapcase()",
+    "b = c.capitalize()",
+    "a = a.zfill(j)",
+    "b = b.expandtabs(i)",
+    "c = b.join([a, c])",
+    "a = c.join(b.split(a))",
+    "b = a.join(c.split())",
+    "a = c.join(b.rsplit(c, i))",
+    "a = b.join(a.splitlines(True))",
+    "b = max(a, b, c)",
+    "c = min((a, b, c))",
+    "c = sorted([a, b, c])[i]",
+    "log.append(str(a.find(b, i, j)))",
+    "log.append(str(a.index(b)))",
+    "log.append(str(a.rfind(c)) + str(a.count(b)))",
+    "log.append(str(a.startswith(b)) + str(a.endswith((b, c), i)))",
+    "log.append(str(a < b) + str(b >= c) + str(a == c))",
+    "log.append(str(b in a) + str(bool(c)) + str(len(a)))",
+    "log.append(repr(a) + repr([b, c]))",
+    "log.append(str(a.isalpha()) + str(b.isupper()) + str(c.isspace()))",
+    "log.append(str(int(a)))",
+    "log.append(repr({a: i, b: j, c: len(a)}))",
+)
+STRINGS = (
+    "b = a[i]",
+    "a += b[j] + c[i]",
+    "a = a.ljust(j, 'é')",
+    "b = c.center(i + j, a[:1] or ' ')",
+    "c = a.casefold()",
+    "c = f'{a:>{abs(i)}}|{b!r:.5}'",
+    "a = f'{i:+d}{b}{j / 4}'",
+    "b = '%s-%5s' % (a, c)",
+    "a = '{1}{0:^7}'.format(b, c)",
+    "b = ascii(c)",
+    "a = ''.join(sorted(b))",
+    "c = ''.join(reversed(c))",
+    "b = ''.join([x for x in a if x not in b])",
+    "a = a.join(c)",
+    "for x in b: a = x + a",
+    "for x in c: b += x",
+    "while len(c) > 3: c = c[1:]",
+    "c = a.encode(errors='replace').decode()",
+    "b = a.translate(str.maketrans('ab ', 'β😀a'))",
+    "log.append(str(ord(a[i])) + chr(200 * abs(j)))",
+    "log.append(str(float(b)))",
+)
+BYTES = (
+    "log.append(str(a[i]))",
+    "a = a.ljust(j, b'*')",
+    "b = bytes([x ^ 1 for x in a])",
+    "c = bytes(sorted(b))",
+    "a = bytes(reversed(a))",
+    "b = bytes(abs(i))",
+    "a = bytes.fromhex(b.hex())",
+    "c = a.translate(bytes.maketrans(b'ab ', b'xyz'))",
+    "c = a.decode('latin-1').encode()",
+    "log.append(b.decode('latin-1'))",
+    "log.append(str(sum(a)) + str(i in b))",
+    "for x in b: a += bytes([x])",
+    "m = bytearray(a); m[i] = j + 6; a = bytes(m)",
+    "m = bytearray(b); m += c; m.insert(i, 65); b = bytes(m)",
+    "m = bytearray(c); m.reverse(); m.pop(j); c = bytes(m)",
+    "m = bytearray(a); m[i:j] = b; c = bytes(m)",
+    "m = bytearray(a); del m[i:j]; a = bytes(m)",
+)
+CUT = ("a, b, c = a[:24], b[:24], c[:24]",)
+
+TestStrings = traces(st.text(st.sampled_from("abAB 1\nβé漢😀\ud800"), max_size=6), BOTH + STRINGS, CUT)
+TestBytes = traces(
+    st.binary(max_size=3) | st.sampled_from([b"ab a", b"A1\n", b" 12 ", b"b", b""]), BOTH + BYTES, CUT
+)
