@@ -1,6 +1,6 @@
 /* One of several functions, or of several members of enums: what a tuple of such gives at a place that the
- * running program knows, or a variable is that is one on each path. Its items are which one it is, from 0, and all of them with what they
- * hold; infer/axes.c calls it. It has no form of Python's. */
+ * running program knows, or a variable is that is one on each path. Its items are which one it is, from 0,
+ * and all of them with what they hold; infer/axes.c calls it. It has no form of Python's. */
 #include "lib/fam.h"
 
 #include <assert.h>

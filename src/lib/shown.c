@@ -154,7 +154,7 @@ static const char *factory_of(unsigned form) {
     }
 }
 
-/* A dict of a class of its own. As the Python that compiles says it: pairs, before 3.12, of an ordered one. */
+/* A dict of a class of its own, as the Python that compiles says it: before 3.12 pairs, of an ordered one. */
 static bool put_faced(tr_em *e, tr_tv x) {
     tr_tv d = tr_table_plain(e, x);
     const tr_ty *items = tr_ty_of(e->types, TR_TY_DICTVIEW, TR_VIEW_ITEMS, 1, &d.ty);

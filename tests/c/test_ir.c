@@ -487,7 +487,7 @@ static void test_tables(void) {
         const char *sig = tr_rt_info[i].sig;
         assert(strchr("iudfIbpCSv", sig[0]) && sig[1] == '(' && sig[strlen(sig) - 1] == ')');
         for (const char *p = sig + 2; *p != ')'; p++)
-            assert(strchr("iuIdfplwmbFsCSx", *p));
+            assert(strchr("iuIdfplrwmbFsCSx", *p));
     }
     for (unsigned i = 0; i < TR_MATH__COUNT; i++) {
         const tr_mathinfo *m = &tr_math_info[i];

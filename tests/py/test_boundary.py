@@ -42,8 +42,6 @@ class MyTuple(tuple):
 
 REFUSED = [
     ([[1, 2], 3], "no type in common"),
-    ({b"x": 2}, "dict"),
-    ({b"x"}, "set"),
     (decimal.Decimal(1), "Decimal"),
     (fractions.Fraction(1, 2), "Fraction"),
     (datetime.date(2020, 1, 1), "date"),
@@ -54,11 +52,8 @@ REFUSED = [
     (iter([]), "list_iterator"),
     (np.longdouble(1), "longdouble|float128"),
     (np.datetime64(1, "25s"), "datetime64.*multiple"),
-    (np.str_("x"), "str_"),
     (np.zeros(3, np.longdouble), "longdouble.*astype"),
     (np.zeros(3, object), "object.*astype"),
-    (np.zeros(3, "U4"), "str"),
-    (np.zeros(3, "S4"), "str"),
     (np.zeros(3, "M8[25s]"), "datetime64.*multiple"),
     (np.zeros(3, [("x", "O")]), "object"),
     (np.zeros(3, ">f8"), "big-endian.*newbyteorder"),
@@ -341,9 +336,8 @@ def test_buffers_share_their_memory():
     assert numbers[0] == 5.0
     with pytest.raises(treadle.TypingError, match="bytes"):
         store(b"abc", 65)
-    for bad in (array.array("u", "abc"), memoryview(b"abcd").cast("c")):
-        with pytest.raises(TypeError, match="argument 'x' is an array of str"):
-            ident(bad)
+    for text in (array.array("u", "abc"), memoryview(b"abcd").cast("c")):
+        assert ident(text).tolist() == np.asarray(text).tolist()
 
 
 def test_a_series_says_how_to_pass_it():

@@ -436,8 +436,7 @@ def test_in_rounds_of_a_prange():
             rows[i] = [2.0]
         return rows
 
-    with pytest.raises(treadle.UnsupportedError, match="prange"):
-        put(3)
+    assert put(3) == [[2.0]] * 3 and held() == before
 
 
 CACHED = """

@@ -40,7 +40,6 @@ def test_texts_of_dtypes(text):
         "",
         "u",
         "g",
-        "S3",
         ">f8",
         ">H",
         "boolean",

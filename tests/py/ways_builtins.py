@@ -285,7 +285,7 @@ group(
         "s.expandtabs(4)", "t.join((s, 'x', s))", "t.join(s)", "s.isalpha()", "s.isdecimal()", "s.isdigit()", "s.isnumeric()",
         "s.isalnum()", "s.islower()", "s.isupper()", "s.istitle()", "s.isspace()", "s.isprintable()", "s.isascii()",
         "s.isidentifier()", "s[1]", "s[-2:]", "s[::-2]", "s[n:]", "len(s)", "s + t", "s * n", "t in s", "s == t", "s < t",
-        "ord(s[0])", "hash(s), hash((s, n)), hash(2.5 * n)", "chr(n + 230)", "int(str(n) + '7')", "float(str(n) + '.5')", "f'{n:03d}{s!r}{t:>4}'", "s and t", "not t",
+        "ord(s[0])", "hash(s) == hash(s + t[:0]), hash((n, 2.5 * n))", "chr(n + 230)", "int(str(n) + '7')", "float(str(n) + '.5')", "f'{n:03d}{s!r}{t:>4}'", "s and t", "not t",
         "t if n > 1 else 'none'", "(t, n) == (s, n)", "f'{n:{n + 4}}{s:>{n + 9}}'", "'{:>{}}{k!r}'.format(n, n + 2, k=s)",
         "'%5d %-4s %r %*.1f' % (n, s, t, n + 6, n / 3)", "s.encode()", "s.encode('ascii', 'replace')", "ascii(s)",
         "s.translate(str.maketrans('ab', 'ba'))",

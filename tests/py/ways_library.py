@@ -461,7 +461,7 @@ def library_heaps_of_all(n):
 
 
 def down(x, y):
-    return (x < y) - (x > y)
+    return int(x < y) - int(x > y)
 
 
 @feature(lambda: (ints(), 3))

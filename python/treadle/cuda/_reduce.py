@@ -123,7 +123,7 @@ def host_items(arr: Any) -> np.ndarray[Any, Any]:
     Raises
     ------
     TypeError
-        It is no array, or has more than one axis.
+        It is no array, has more than one axis, or is one of strings.
     """
     a = memory_of(arr)
     a = arr if a is None else a
@@ -131,6 +131,8 @@ def host_items(arr: Any) -> np.ndarray[Any, Any]:
         raise TypeError(f"an array of the host or the device is reduced, not {type(arr).__name__}")
     if a.ndim != 1:
         raise TypeError(f"only arrays of one axis are reduced, this one has {a.ndim}")
+    if a.dtype.kind in "SU":
+        raise TypeError(f"only arrays of numbers are reduced, this one is of strings ({a.dtype})")
     if not a.dtype.isnative:
         a = np.asarray(readable(a), a.dtype.newbyteorder("="))
     return a
