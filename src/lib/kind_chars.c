@@ -128,7 +128,7 @@ static tr_tv new_rows(tr_em *e, tr_tv raw) {
 }
 
 bool tr_chars_fit(tr_em *e, tr_tv x, bool wide, tr_tv bytes, tr_tv *out) {
-    tr_tv n[TR_MAX_NDIM], rows;
+    tr_tv n[TR_MAX_NDIM] = {{NULL, TR_NOVAL}}, rows;
     if (!tr_chars_is(x.ty)) {
         *out = tr_chars_alloc(e, 0, n, bytes);
         return tr_chars_put(e, wide, *out, x);

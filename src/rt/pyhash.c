@@ -70,8 +70,8 @@ int64_t tr_rt_hash_str(tr_frame *f, STR_PARTS(s)) {
     tr_str s = STR_OF(s);
     int64_t n = tr_str_len(&s), r = -1;
     uint32_t most = 0;
-    if (!n)
-        return 0;
+    if (n <= 0) /* of nothing it is 0; one that there was no memory to make has none */
+        return n ? -1 : 0;
     for (int64_t i = 0; tr_str_width(&s) && i < n; i++)
         most |= tr_str_at(&s, i);
     unsigned width = most > 0xffff ? 2 : most > 0xff ? 1 : 0;

@@ -130,7 +130,7 @@ def arrays_of_strings(a, x):
     lambda: (np.array([["é", "λ𝔸"], ["1", " "]]), "λ"),
 )
 def functions_of_arrays_of_strings(a, x):
-    s = np.char.add(a, np.char.multiply(a, 2)) + x
+    s = a + np.char.multiply(a, 2) + x
     s += "."
     return s, np.char.str_len(s), np.char.upper(a), np.char.replace(a, x, "y"), np.char.find(s, x)
 
