@@ -224,13 +224,24 @@ static bool is_plain_enum(const PyTypeObject *cls) {
            !(cls->tp_as_mapping && cls->tp_as_mapping->mp_length);
 }
 
+/* Members of such a class are a str, a float or bytes; this one has no value but that. */
+static bool is_its_value(PyObject *o, PyObject *value) {
+    PyTypeObject *of = Py_TYPE(value);
+    return (of == &PyUnicode_Type || of == &PyFloat_Type || of == &PyBytes_Type) &&
+           PyObject_TypeCheck(o, of) && Py_TYPE(o)->tp_richcompare == of->tp_richcompare &&
+           PyObject_RichCompareBool(o, value, Py_EQ) == 1;
+}
+
 /* A member of an enum has its name and its value, which no code changes; one that is an int
  * is that number, too. */
 static tr_obj *freeze_member(tr_frozen *z, PyObject *o) {
     static const char *const own[] = {"_value_", "_name_", "value", "name"};
+    bool is_value = false;
     tr_attr *attrs = TR_NEW_N(arena(z), tr_attr, 4);
     for (int i = 0; i < 4; i++) {
         PyObject *v = i < 2 ? PyObject_GetAttrString(o, own[i]) : NULL;
+        if (i == 0 && v)
+            is_value = is_its_value(o, v);
         attrs[i] = (tr_attr){own[i], i < 2 ? ok(z, v) ? freeze_taken(z, v) : NULL : attrs[i - 2].obj};
         if (!attrs[i].obj)
             return NULL;
@@ -244,6 +255,7 @@ static tr_obj *freeze_member(tr_frozen *z, PyObject *o) {
     r->u.m.attrs = attrs;
     r->u.m.n = 4;
     r->u.m.one = is_plain_enum(Py_TYPE(o));
+    r->u.m.is_value = is_value;
     if (!PyLong_Check(o))
         return r;
     tr_obj *n = freeze_int(z, o);

@@ -81,6 +81,7 @@ static void module(hashing *s, const tr_obj *o) {
     text(s, o->u.m.name);
     number(s, o->u.m.n);
     number(s, o->u.m.one);
+    number(s, o->u.m.is_value);
     for (uint32_t i = 0; i < o->u.m.n; i++) {
         text(s, o->u.m.attrs[i].name);
         object(s, o->u.m.attrs[i].obj);

@@ -571,9 +571,17 @@ static bool compare_apart(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
     return true;
 }
 
+/* A member of an enum that is a str, or the like, compares as that. */
+static tr_tv as_value(tr_em *e, tr_tv x) {
+    const tr_obj *o = x.ty->kind == TR_TY_LIT ? x.ty->lit : NULL;
+    return o && o->kind == TR_OBJ_MODULE && o->u.m.is_value ? tr_em_lit(e, o->u.m.attrs[0].obj) : x;
+}
+
 bool tr_em_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
     if (!as_operand(e, &x, &y) || !as_operand(e, &y, &x))
         return false;
+    x = as_value(e, x);
+    y = as_value(e, y);
     const tr_kind *kx = tr_lib_kind(x.ty), *ky = tr_lib_kind(y.ty);
     if (tr_lib_is_exc_class(x.ty) || tr_lib_is_exc_class(y.ty))
         return tr_lib_no_exc_class(e);

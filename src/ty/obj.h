@@ -98,8 +98,9 @@ struct tr_obj {
             uint32_t n;
             const tr_attr *attrs;
             const char *name;
-            bool one; /* a member of an enum that is equal to itself alone, and true */
-        } m;          /* MODULE */
+            bool one;      /* a member of an enum that is equal to itself alone, and true */
+            bool is_value; /* a member of an enum that is a str, a float or bytes, and compares as that */
+        } m;               /* MODULE */
         struct {
             uint32_t func;                      /* FUNC, CODE */
             const struct tr_contract *contract; /* FUNC: of a decorated one (ir/prog.h), or NULL */

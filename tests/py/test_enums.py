@@ -295,3 +295,29 @@ def test_range_takes_no_float():
     with pytest.raises(TypingError, match="must be an integer, not float64"):
         njit(lambda n: len(range(n)))(5.7)
     assert njit(lambda n: len(range(n)), promotion="numba")(5.7) == 5
+
+
+class Unit(str, enum.Enum):
+    METRE = "m"
+    SECOND = "s"
+
+
+class Scale(float, enum.Enum):
+    HALF = 0.5
+
+
+def test_members_that_are_strings_or_floats_compare_as_these():
+    def f(s, x):
+        return (
+            Unit.METRE == s,
+            s != Unit.SECOND,
+            s in (Unit.METRE, Unit.SECOND),
+            Unit.METRE == Unit.METRE,
+            Unit.METRE == Unit.SECOND,
+            Unit.METRE < s,
+            Scale.HALF == x,
+            x > Scale.HALF,
+        )
+
+    for s, x in (("m", 0.5), ("s", 1.0), ("", 0.25)):
+        assert njit(f)(s, x) == f(s, x)
