@@ -28,6 +28,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "_inspect",
         "_library.arrangements",
         "_library.calculus",
+        "_library.lists",
         "_library.parts",
     ),
     ("_library.philox", "_library.primitives"),

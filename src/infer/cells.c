@@ -623,6 +623,16 @@ static bool may_be_names(const tr_fn *f, const tr_ins *in) {
     return in->op == TR_OP_OBJ && in->imm.obj->kind == TR_OBJ_DICT;
 }
 
+/* What a block's parameter is on the ways to the block, each once. */
+static void add_ways(walk *w, const tr_fn *f, tr_val param, uint8_t *seen, tr_u32s *work) {
+    uint32_t at = tr_param_index(f, param);
+    for (tr_way way = {0}; tr_next_way(f, tr_at(f, param)->blk, &way);)
+        if (!seen[way.edge->args[at]]) {
+            seen[way.edge->args[at]] = 1;
+            tr_vec_push(&w->f->ctx->arena, work, way.edge->args[at]);
+        }
+}
+
 /* What meets a display in a block's parameter: one that is not alike or is changed, or no display, which what
  * is only read has no type in common with. `made`: the display, or a part of one, of a length that is not
  * looked for; or a parameter, which may be given a display of names. */
@@ -643,12 +653,7 @@ static bool meets_other(walk *w, const tr_fn *f, tr_val param, const tr_ins *mad
         }
         if (p->op != TR_OP_PARAM || !p->blk)
             return true;
-        uint32_t at = tr_param_index(f, work.d[i]);
-        for (tr_way way = {0}; tr_next_way(f, p->blk, &way);)
-            if (!seen[way.edge->args[at]]) {
-                seen[way.edge->args[at]] = 1;
-                tr_vec_push(&w->f->ctx->arena, &work, way.edge->args[at]);
-            }
+        add_ways(w, f, work.d[i], seen, &work);
     }
     return false;
 }
@@ -666,12 +671,7 @@ static bool meets_given(walk *w, const tr_fn *f, tr_val param) {
             continue;
         if (!p->blk)
             return true;
-        uint32_t at = tr_param_index(f, work.d[i]);
-        for (tr_way way = {0}; tr_next_way(f, p->blk, &way);)
-            if (!seen[way.edge->args[at]]) {
-                seen[way.edge->args[at]] = 1;
-                tr_vec_push(&w->f->ctx->arena, &work, way.edge->args[at]);
-            }
+        add_ways(w, f, work.d[i], seen, &work);
     }
     return false;
 }

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections import defaultdict
 from typing import Any
 
-from . import TOLD, Constant
+from . import Constant
+from .lists import is_not_in, place_of
 
 __all__ = [
     "of_counter_elements",
@@ -78,20 +78,10 @@ def of_deque_rotate(self: Any, n: Constant = 1) -> None:
 
 def of_deque_index(self: Any, value: Any, start: Constant = 0, stop: Constant = sys.maxsize) -> int:
     """Return the first place of an item that equals `value`."""
-    low, high = start, stop
-    if low < 0:
-        low = max(low + len(self), 0)
-    if high < 0:
-        high = max(high + len(self), 0)
-    for k in range(low, min(high, len(self))):
-        if self[k] == value:
-            return k
-    if value is None or isinstance(value, TOLD):
-        raise ValueError(f"{value!r} is not in deque")
-    if isinstance(value, dict):
-        if not isinstance(value, defaultdict):  # whose values a function may make, which has no text
-            raise ValueError(f"{value!r} is not in deque")
-    raise ValueError("the value is not in deque")
+    k = place_of(self, value, start, stop)
+    if k >= 0:
+        return k
+    is_not_in(value, "deque")
 
 
 def of_deque_remove(self: Constant, value: Any) -> None:
@@ -102,12 +92,7 @@ def of_deque_remove(self: Constant, value: Any) -> None:
             self.popleft()
             self.rotate(k)
             return
-    if value is None or isinstance(value, TOLD):
-        raise ValueError(f"{value!r} is not in deque")
-    if isinstance(value, dict):
-        if not isinstance(value, defaultdict):  # whose values a function may make, which has no text
-            raise ValueError(f"{value!r} is not in deque")
-    raise ValueError("the value is not in deque")
+    is_not_in(value, "deque")
 
 
 def of_deque_insert(self: Any, index: Any, value: Constant, /) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -89,24 +89,37 @@ def is_before(x: Any, y: Any, down: bool) -> bool:
     return y < x if down else x < y
 
 
-def of_list_index(self: Any, value: Any, start: Constant = 0, stop: Constant = sys.maxsize) -> int:
-    """Return the first place of an item that equals `value`."""
+def place_of(items: Any, value: Any, start: Constant, stop: Constant) -> int:
+    """Return the first place of an item that equals `value`, as `index` counts; -1: there is none."""
     low, high = start, stop
     if low < 0:
-        low = max(low + len(self), 0)
+        low = max(low + len(items), 0)
     if high < 0:
-        high = max(high + len(self), 0)
-    for k in range(low, min(high, len(self))):
-        if self[k] == value:
+        high = max(high + len(items), 0)
+    for k in range(low, min(high, len(items))):
+        if items[k] == value:
             return k
-    if TERSE:
-        raise ValueError("list.index(x): x not in list")
+    return -1
+
+
+def is_not_in(value: Any, where: Constant) -> NoReturn:
+    """Raise what says that a value is not there, with its text where it has one."""
     if value is None or isinstance(value, TOLD):
-        raise ValueError(f"{value!r} is not in list")
+        raise ValueError(f"{value!r} is not in {where}")
     if isinstance(value, dict):
         if not isinstance(value, defaultdict):  # whose values a function may make, which has no text
-            raise ValueError(f"{value!r} is not in list")
-    raise ValueError("the value is not in list")
+            raise ValueError(f"{value!r} is not in {where}")
+    raise ValueError(f"the value is not in {where}")
+
+
+def of_list_index(self: Any, value: Any, start: Constant = 0, stop: Constant = sys.maxsize) -> int:
+    """Return the first place of an item that equals `value`."""
+    k = place_of(self, value, start, stop)
+    if k >= 0:
+        return k
+    if TERSE:
+        raise ValueError("list.index(x): x not in list")
+    is_not_in(value, "list")
 
 
 def of_list_remove(self: Any, value: Constant) -> None:
