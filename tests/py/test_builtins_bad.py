@@ -30,7 +30,7 @@ SELVES = {"array": ["vector", "matrix", "point", "complex", "flags", "empty"], "
           "set": ["{1, 2}", "{0.5, 2.5}"], "Dict": ["{1: 2}", "{0.5: True, 2.5: False}"],
           "dict class": ["dict"], "bytes class": ["bytes"], "exception": ["ValueError(1)"], "exception class": [], "deque": ["deque([1, 2])", "deque([0.5], 3)"], "Counter": ["Counter([1, 1])"],
           "OrderedDict": ["OrderedDict({1: 2})"], "defaultdict": ["defaultdict(int)"], "frozenset": ["frozenset({1})"],
-          "list": ["[1, 2]", "[0.5 for _ in range(3)]"], "dict": ["{'a': 1, 'b': 2.5}"], "partial": ["functools.partial(np.maximum, 2)"], "typed list": ["List"], "typed dict": ["Dict"], "typed set": ["Set"]}  # fmt: skip
+          "list": ["[1, 2]", "[0.5 for _ in range(3)]"], "dict": ["{'a': 1, 'b': 2.5}"], "partial": ["functools.partial(np.maximum, 2)"], "ordered": ["functools.cmp_to_key(np.subtract)(1)", "functools.cmp_to_key(None)(vector)"], "typed list": ["List"], "typed dict": ["Dict"], "typed set": ["Set"]}  # fmt: skip
 FROZEN = {
     "np": np,
     "cuda": cuda,
