@@ -132,28 +132,40 @@ void tr_infer_close(infer *f, istate *s) {
         s->ret = tr_ty_closed(f->ctx->types, s->ret);
 }
 
+/* That it would be an item of itself, at any depth. */
+static void tell_itself(tr_em *e, tr_cell_role role) {
+    bool dict = role >= TR_CELL_KEYS;
+    tr_em_error(e, "a %s cannot be %s of itself, at any depth: there is no type for that",
+                dict ? "dict" : "list", dict ? "a value" : "an item");
+    tr_em_hint(e,
+               dict ? "number the nodes, and keep one dict whose keys are tuples of a node's number and a key"
+                    : "number the nodes, and keep a list of the numbers of each one's children");
+}
+
 bool tr_infer_tell_clashes(infer *f, tr_em *e, uint32_t inst) {
+    static const char *const roles[] = {"the items of a list", "the items of a set", "the keys of a dict",
+                                        "the values of a dict"};
+    tr_tytab *types = f->ctx->types;
     bool any = false;
     for (uint32_t i = 0; i < f->cells.n && !any; i++) {
         tr_clash c;
-        if (f->cells.d[i].inst != inst || !tr_ty_list_clash(f->ctx->types, f->cells.d[i].ty, &c))
+        const tr_ty *list = f->cells.d[i].ty;
+        if (f->cells.d[i].inst != inst || !tr_ty_list_clash(types, list, &c))
             continue;
         any = true;
         e->place.span = (tr_span){c.line[1], -1, 0, -1};
-        if (c.why != TR_CLASH_TYPES) {
-            tr_em_error(e,
-                        c.why == TR_CLASH_ITSELF
-                            ? "a list cannot be an item of itself, at any depth"
-                            : "lists lie in lists, more than %d deep: there is no type for that",
-                        TR_MAX_LISTS);
-            continue;
+        if (c.why == TR_CLASH_ITSELF) {
+            tell_itself(e, c.role);
+        } else if (c.why == TR_CLASH_DEEP) {
+            tr_em_error(e, "lists lie in lists, more than %d deep: there is no type for that", TR_MAX_LISTS);
+        } else {
+            tr_em_error(e, "%s have no type in common: %s, and %s in line %d", roles[c.role],
+                        tr_em_tyname(e, tr_ty_closed(types, c.type[1])),
+                        tr_em_tyname(e, tr_ty_closed(types, c.type[0])), (int)c.line[0]);
+            tr_em_hint(e, tr_ty_is_scalar(c.type[0]) && tr_ty_is_scalar(c.type[1])
+                              ? "convert what is put there, with int(x) or float(x)"
+                              : "keep one for each type, or tuples that have an item of each type");
         }
-        tr_em_error(e,
-                    "the items of a list or set, or the keys or values of a dict, have no type in common: "
-                    "%s, and %s in line %d",
-                    tr_em_tyname(e, c.type[1]), tr_em_tyname(e, c.type[0]), (int)c.line[0]);
-        if (tr_ty_is_scalar(c.type[0]) && tr_ty_is_scalar(c.type[1]))
-            tr_em_hint(e, "convert what is put there, with int(x) or float(x)");
     }
     return any;
 }

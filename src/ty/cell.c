@@ -34,6 +34,29 @@ static bool has_cells(const tr_ty *t) {
     return t->kind == TR_TY_LIST || t->kind == TR_TY_SET;
 }
 
+static bool is_cell(const tr_ty *list) {
+    assert(has_cells(list) && "lists and sets have items");
+    return list->sub == TR_LIST_CELL;
+}
+
+static uint32_t root_of(tr_cells *c, const tr_ty *list) {
+    uint32_t k = list->nums[0];
+    assert(k < c->all.n && "a cell of this table");
+    while (c->all.d[k].up != k)
+        k = c->all.d[k].up = c->all.d[c->all.d[k].up].up;
+    return k;
+}
+
+static tr_cell *cell_of(const tr_tytab *t, const tr_ty *list) {
+    tr_cells *c = tr_tytab_cells((tr_tytab *)(uintptr_t)t);
+    return &c->all.d[root_of(c, list)];
+}
+
+static void note_role(tr_tytab *t, const tr_ty *list, tr_cell_role role) {
+    if (is_cell(list) && cell_of(t, list)->role < role)
+        cell_of(t, list)->role = (uint8_t)role;
+}
+
 /* A tuple of keys is one. */
 static const tr_ty *key_of_items(tr_tytab *t, const tr_ty *x) {
     const tr_ty *few[TR_TY_FEW];
@@ -69,6 +92,8 @@ const tr_ty *tr_ty_as_key(tr_tytab *t, const tr_ty *x) {
 
 const tr_ty *tr_ty_dict_of(tr_tytab *t, const tr_ty *keys, const tr_ty *values) {
     assert(keys->kind == TR_TY_SET && values->kind == TR_TY_LIST && "a set of keys, a list of values");
+    note_role(t, keys, TR_CELL_KEYS);
+    note_role(t, values, TR_CELL_VALUES);
     return tr_ty_of(t, TR_TY_DICT, 0, 2, (const tr_ty *[]){keys, values});
 }
 
@@ -79,33 +104,16 @@ const tr_ty *tr_ty_new_cell(tr_tytab *t) {
     return of_cell(t, TR_TY_LIST, c->all.n - 1);
 }
 
-static bool is_cell(const tr_ty *list) {
-    assert(has_cells(list) && "lists and sets have items");
-    return list->sub == TR_LIST_CELL;
-}
-
 const tr_ty *tr_ty_set_like(tr_tytab *t, const tr_ty *list) {
+    note_role(t, list, TR_CELL_SET);
     if (is_cell(list))
         return of_cell(t, TR_TY_SET, list->nums[0]);
     return of_item(t, TR_TY_SET, tr_ty_list_item(t, list, false));
 }
 
-static uint32_t root_of(tr_cells *c, const tr_ty *list) {
-    uint32_t k = list->nums[0];
-    assert(k < c->all.n && "a cell of this table");
-    while (c->all.d[k].up != k)
-        k = c->all.d[k].up = c->all.d[c->all.d[k].up].up;
-    return k;
-}
-
 bool tr_ty_same_cell(const tr_tytab *t, const tr_ty *a, const tr_ty *b) {
     tr_cells *c = tr_tytab_cells((tr_tytab *)(uintptr_t)t);
     return a->kind == b->kind && is_cell(a) && is_cell(b) && root_of(c, a) == root_of(c, b);
-}
-
-static tr_cell *cell_of(const tr_tytab *t, const tr_ty *list) {
-    tr_cells *c = tr_tytab_cells((tr_tytab *)(uintptr_t)t);
-    return &c->all.d[root_of(c, list)];
 }
 
 const tr_ty *tr_ty_list_item(const tr_tytab *t, const tr_ty *list, bool guessed) {
@@ -127,7 +135,9 @@ bool tr_ty_list_guess(tr_tytab *t, const tr_ty *list) {
 bool tr_ty_list_clash(const tr_tytab *t, const tr_ty *list, tr_clash *out) {
     if (!is_cell(list))
         return false;
-    *out = cell_of(t, list)->clash;
+    const tr_cell *c = cell_of(t, list);
+    *out = c->clash;
+    out->role = (tr_cell_role)c->role;
     return out->type[1] != NULL;
 }
 
@@ -209,7 +219,7 @@ bool tr_ty_holds_cell(const tr_tytab *t, const tr_ty *x, const tr_ty *list) {
 static void note_clash(tr_tytab *t, tr_cell *c, const tr_ty *x, int32_t line, tr_clash_why why) {
     if (c->clash.type[1])
         return;
-    c->clash = (tr_clash){{c->content, x}, {c->line, line}, why};
+    c->clash = (tr_clash){{c->content, x}, {c->line, line}, why, TR_CELL_LIST};
     tr_tytab_cells(t)->changes++;
 }
 
@@ -271,6 +281,8 @@ const tr_ty *tr_ty_join_lists(tr_tytab *t, const tr_ty *a, const tr_ty *b, bool 
             return NULL;
         }
         c->all.d[high].up = low;
+        if (was.role > c->all.d[low].role)
+            c->all.d[low].role = was.role;
         c->changes++;
         if (was.content && !was.guess)
             grow(t, low, was.content, was.line, numba);

@@ -13,6 +13,7 @@ typedef struct tr_cell {
     uint32_t up; /* the cell that it is one with, or itself */
     const tr_ty *content;
     bool guess;     /* nothing has come into it, and content is what it is taken for */
+    uint8_t role;   /* tr_cell_role */
     int32_t line;   /* where that came from, or the last of it */
     tr_clash clash; /* no types: there is none */
 } tr_cell;

@@ -206,10 +206,13 @@ bool tr_ty_list_guess(tr_tytab *t, const tr_ty *list);
 bool tr_ty_list_takes(tr_tytab *t, const tr_ty *list, const tr_ty *x, int32_t line, bool numba);
 /* Of a cell that was given two types: those, and where; or one that contains it, or too many others. */
 typedef enum tr_clash_why { TR_CLASH_TYPES, TR_CLASH_ITSELF, TR_CLASH_DEEP } tr_clash_why;
+/* What the items of a cell are, for messages. */
+typedef enum tr_cell_role { TR_CELL_LIST, TR_CELL_SET, TR_CELL_KEYS, TR_CELL_VALUES } tr_cell_role;
 typedef struct tr_clash {
     const tr_ty *type[2];
     int32_t line[2];
     tr_clash_why why;
+    tr_cell_role role;
 } tr_clash;
 bool tr_ty_list_clash(const tr_tytab *t, const tr_ty *list, tr_clash *out);
 /* The list is in x, at any depth. */

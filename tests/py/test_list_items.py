@@ -323,7 +323,23 @@ def test_a_chain_of_lists_is_dropped_without_recursion():
     [
         ("l = []\n    l.append(l)\n    return 1", "a list cannot be an item of itself"),
         ("a = []\n    b = [a]\n    a.append(b)\n    return 1", "a list cannot be an item of itself"),
-        ("l = [[1]]\n    l.append(2)\n    return l", "no type in common"),
+        ("d = {}\n    d['a'] = d\n    return 1", "a dict cannot be a value of itself, at any depth"),
+        (
+            "l = [[1]]\n    l.append(2)\n    return l",
+            r"the items of a list have no type in common: int64, and list\(int64\) in line",
+        ),
+        (
+            "s = {1}\n    s.add('a')\n    return len(s)",
+            "the items of a set have no type in common: str, and int64",
+        ),
+        (
+            "d = {1: 2}\n    d['a'] = 3\n    return len(d)",
+            "the keys of a dict have no type in common: str, and int64",
+        ),
+        (
+            "d = {1: [2]}\n    d[2] = 3\n    return len(d)",
+            "the values of a dict have no type in common: int64, and list",
+        ),
         ("l = [(1, 2)]\n    l.append((1, 2, 3))\n    return l", "no type in common"),
         ("l = [1j, 2j]\n    l.sort()\n    return l", "unsupported operand types for <"),
     ],
