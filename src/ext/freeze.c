@@ -555,8 +555,10 @@ static bool freeze_code(tr_frozen *z, uint32_t func) {
     z->prog->funcs.d[func].code = out;
     reach r = {z, func, out, c->co_names, c->co_localsplusnames};
     /* Bytecode that cannot be decoded reaches nothing; the front end reports it. */
-    uint32_t errs = z->ctx->nerrs;
-    bool decoded = tr_front_chains(z->ctx, out, reached, &r);
+    uint32_t errs = z->ctx->nerrs, loops;
+    bool decoded = tr_front_chains(z->ctx, out, reached, &r, &loops);
+    if (loops > 1 && !z->failed && !freeze_method(z, c->co_name)) /* a generator expression of several */
+        return false;
     for (uint32_t i = 0; i < out->nnames && !z->failed; i++)
         if (!freeze_method(z, PyTuple_GET_ITEM(c->co_names, i)))
             return false;

@@ -87,7 +87,7 @@ tr_obj *tr_frozen_function(tr_frozen *z, PyObject *o, PyObject *of, const tr_ufn
     f.qualname = text_of(z, qualname);
     f.py = o;
     f.ufn = ufn;
-    f.library = tr_freeze_is_library(z, s.globals);
+    f.library = f.packaged = tr_freeze_is_library(z, s.globals);
     tr_obj *r = new_obj(z, TR_OBJ_FUNC, o, tr_arena_printf(arena(z), "function '%s'", f.name));
     r->u.func = z->prog->funcs.n;
     tr_map_set(arena(z), &z->known, (uint64_t)(uintptr_t)o,
@@ -234,6 +234,7 @@ tr_obj *tr_frozen_inner(tr_frozen *z, PyObject *o, uint32_t parent) {
         if ((uint8_t)PyBytes_AS_STRING(c->co_localspluskinds)[i] & FREE_VAR)
             idx[f.nfree++] = i;
     f.freeidx = idx;
+    f.packaged = z->prog->funcs.d[parent].packaged;
     tr_obj *r = new_obj(z, TR_OBJ_CODE, o, tr_arena_printf(arena(z), "code of '%s'", f.name));
     r->u.func = z->prog->funcs.n;
     tr_fscope *s = &z->scopes.d[parent];

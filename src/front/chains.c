@@ -2,14 +2,16 @@
  * while it holds the GIL. */
 #include "front/internal.h"
 
-bool tr_front_chains(tr_ctx *ctx, const tr_code *c, tr_front_chain_cb cb, void *user) {
+bool tr_front_chains(tr_ctx *ctx, const tr_code *c, tr_front_chain_cb cb, void *user, uint32_t *loops) {
     tr_decoded d;
+    *loops = 0;
     if (!tr_front_decode(ctx, c, &d))
         return false;
     TR_VEC(const char *) attrs = {0};
     for (uint32_t i = 0; i < d.n; i++) {
         const tr_bc *b = &d.ins[i];
         uint32_t arg = (uint32_t)b->arg;
+        *loops += b->op == TR_N_FORITER;
         bool is_global = b->op == TR_N_GLOBAL && arg < c->nnames;
         bool is_free = (b->op == TR_N_LOADDEREF || b->op == TR_N_LOAD) && arg < c->nlocalsplus &&
                        (c->kinds[arg] & KIND_FREE);

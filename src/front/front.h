@@ -47,9 +47,10 @@ bool tr_front_build(tr_prog *p, uint32_t func);
 bool tr_front_unroll(tr_prog *p, uint32_t func, uint32_t loop, uint32_t n, const tr_decoded **code,
                      tr_fn **ssa);
 /* The next name chain a snapshot must resolve: calls cb(name index, chain of attribute names, n) for every
- * global and free variable use that is followed by attribute loads. Used by ext/freeze.c. */
+ * global and free variable use that is followed by attribute loads; *loops: how many there are. Used by
+ * ext/freeze.c. */
 typedef void (*tr_front_chain_cb)(void *user, bool is_free, uint32_t index, const char *const *attrs,
                                   uint32_t n);
-bool tr_front_chains(tr_ctx *ctx, const tr_code *c, tr_front_chain_cb cb, void *user);
+bool tr_front_chains(tr_ctx *ctx, const tr_code *c, tr_front_chain_cb cb, void *user, uint32_t *loops);
 
 #endif

@@ -21,6 +21,7 @@ typedef struct cutter {
     bool list;
     uint8_t makes;
     const tr_bits *own; /* variables of its own, where it stands in its function's code, or NULL */
+    tr_bits *assigned;  /* variables that its loops assign */
     tr_nyi_id why;      /* what is not compiled in it; TR_NYI__COUNT: nothing */
 } cutter;
 
@@ -106,8 +107,11 @@ static bool make_round(cutter *c, uint32_t k, const tr_takes *captured, tr_takes
     tr_round *r = TR_NEW(&ctx->arena, tr_round);
     tr_flow f;
     tr_refusal why = {0};
-    *r =
-        (tr_round){.inner = innermost ? UINT32_MAX : t->func, .list = c->list, .makes = c->makes, .cut = cut};
+    *r = (tr_round){.inner = innermost ? UINT32_MAX : t->func,
+                    .list = c->list,
+                    .makes = c->makes,
+                    .assigned = c->assigned,
+                    .cut = cut};
     if (!copy_loop(c, k, innermost ? NULL : t, cut) || !tr_front_flow(ctx, code, cut, &bound, &f, &why))
         return false;
     if (why.is) {
@@ -139,6 +143,10 @@ static bool make_round(cutter *c, uint32_t k, const tr_takes *captured, tr_takes
 
 /* --- all loops of one --- */
 
+static bool is_write(const tr_bc *b) {
+    return b->op == TR_N_STORE || b->op == TR_N_STOREDEREF || b->op == TR_N_DEL;
+}
+
 static bool is_loop(const tr_decoded *d, uint32_t i) {
     return d->ins[i].op == TR_N_FORITER && i + 1 < d->n && d->ins[i + 1].op == TR_N_FORNEXT;
 }
@@ -149,7 +157,12 @@ static bool make_rounds(cutter *c, const tr_takes *captured, tr_takes *out) {
     for (uint32_t i = c->lo; i < c->hi; i++)
         if (is_loop(c->d, i))
             tr_vec_push(&c->p->ctx->arena, &c->loops, i);
-    uint32_t funcs = c->p->funcs.n;
+    uint32_t funcs = c->p->funcs.n, nvars = c->of->code->nlocalsplus;
+    c->assigned = TR_NEW(&c->p->ctx->arena, tr_bits);
+    *c->assigned = tr_bits_new(&c->p->ctx->arena, nvars);
+    for (uint32_t i = c->lo; i < c->hi; i++)
+        if (is_write(&c->d->ins[i]) && (uint32_t)c->d->ins[i].arg < nvars)
+            tr_bits_set(c->assigned, (uint32_t)c->d->ins[i].arg);
     for (uint32_t k = c->loops.n; k-- > 0;)
         if (!make_round(c, k, k ? NULL : captured, out)) {
             c->p->funcs.n = funcs;
@@ -255,10 +268,6 @@ static tr_bits find_own(tr_prog *p, const tr_decoded *d, uint32_t list, uint32_t
         if (d->ins[i].op == TR_N_LOADCLEAR && (uint32_t)d->ins[i].arg < nlocals)
             tr_bits_set(&own, (uint32_t)d->ins[i].arg);
     return own;
-}
-
-static bool is_write(const tr_bc *b) {
-    return b->op == TR_N_STORE || b->op == TR_N_STOREDEREF || b->op == TR_N_DEL;
 }
 
 /* It assigns to its own alone. */

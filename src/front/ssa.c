@@ -262,9 +262,24 @@ static void note_late(tr_ssa *s, const tr_capture *c) {
     }
 }
 
+/* A function that is made for an item, and has captured what the next item changes: it may not outlive the
+ * item (lib/kind_list.c asks). A comprehension in it may make such a function of what it has captured. */
+static void note_of_item(tr_ssa *s, const tr_capture *c) {
+    const tr_round *mine = s->func->round;
+    const tr_ins *made = tr_at(s->ir, c->fn);
+    if (!mine || made->op != TR_OP_CLOSURE || !tr_bits_get(mine->assigned, c->var))
+        return;
+    tr_func *f = &s->p->funcs.d[made->imm.fn];
+    f->of_item = true;
+    for (uint32_t k = 0; f->round && k < f->nfree; k++)
+        if (strcmp(f->code->localsplus[f->freeidx[k]], s->c->localsplus[c->var]) == 0)
+            tr_bits_set(f->round->assigned, f->freeidx[k]);
+}
+
 static void check_captures(tr_ssa *s) {
     for (uint32_t i = 0; i < s->captures.n && !s->why.is; i++) {
         const tr_capture *c = &s->captures.d[i];
+        note_of_item(s, c);
         const tr_round *round = round_of(s, c->fn);
         if (c->shared || (round && round->list)) /* run through at once */
             continue;

@@ -186,6 +186,7 @@ typedef struct passed {
 
 typedef struct walk {
     infer *f;
+    const tr_fn *made_in; /* the function that makes the display */
     tr_map seen;
 } walk;
 
@@ -250,6 +251,12 @@ static bool call_changes(walk *w, const tr_fn *f, const tr_ins *call, tr_val v, 
             param_changes(w, func, tr_func_held(fn) + fn->nargs + fn->nkwonly,
                           (k - fn->nargs) | (place & NAMES)))
             return true;
+        if (k >= npos && at == k && fn->varkw && (place & PLACES) == ITSELF) { /* a value of **names */
+            if (param_changes(w, func, tr_func_held(fn) + fn->nargs + fn->nkwonly + fn->varargs,
+                              ANYWHERE | (place & NAMES) | BY_NAME))
+                return true;
+            continue;
+        }
         if (!rest && at < fn->nargs + fn->nkwonly && param_changes(w, func, tr_func_held(fn) + at, place))
             return true;
     }
@@ -342,12 +349,23 @@ static bool calls(const tr_fn *f, const tr_ins *in, uint32_t func) {
                                                   : o && o->kind == TR_OBJ_FUNC && o->u.func == func);
 }
 
+/* Is the function a value that is handed on, so that who calls it is not to be seen? */
+static bool is_handed_on(const tr_fn *f, const tr_ins *in, uint32_t func) {
+    for (uint32_t k = in->op == TR_OP_CALLPY; in->blk != TR_NOBLK && k < in->nargs; k++) {
+        const tr_ins *x = tr_at(f, in->args[k]);
+        if (x->op == TR_OP_CLOSURE && x->imm.fn == func)
+            return true;
+    }
+    return false;
+}
+
 /* Does somebody who calls the function change what it gives? */
 static bool callers_change(walk *w, uint32_t func, uint32_t place) {
     for (uint32_t n = 0; n < w->f->p->funcs.n; n++) {
         const tr_fn *f = w->f->p->funcs.d[n].ssa;
         for (uint32_t v = 0; f && v < f->ins.n; v++)
-            if (calls(f, &f->ins.d[v], func) && value_changes(w, f, v, place))
+            if (is_handed_on(f, &f->ins.d[v], func) ||
+                (calls(f, &f->ins.d[v], func) && value_changes(w, f, v, place)))
                 return true;
     }
     return false;
@@ -359,7 +377,33 @@ static bool hands_on(walk *w, const tr_fn *f, tr_val v, uint32_t place) {
     if (!(place & NAMES))
         return is_returned(w, f, v);
     const tr_func *fn = &w->f->p->funcs.d[f->func];
-    return fn->round || (!fn->library && callers_change(w, f->func, place));
+    return !fn->library && callers_change(w, f->func, place);
+}
+
+/* What a round gives has the display in it: the value, which is put somewhere, or what the loop within runs
+ * over, and what that takes. One that was made in the round nobody else has. */
+static bool round_changes(walk *w, const tr_fn *f, tr_val v, uint32_t place) {
+    const tr_round *r = w->f->p->funcs.d[f->func].round;
+    bool anywhere = (place & PLACES) == ANYWHERE;
+    if (r->inner == UINT32_MAX)
+        return place & NAMES || w->made_in != f || is_returned(w, f, v);
+    uint32_t held = tr_func_held(&w->f->p->funcs.d[r->inner]);
+    for (uint32_t k = 0; k < held; k++)
+        if ((anywhere || (place & PLACES) == k + 1) && (param_changes(w, r->inner, k, itself(place)) ||
+                                                        (anywhere && param_changes(w, r->inner, k, place))))
+            return true;
+    return anywhere &&
+           (param_changes(w, r->inner, held, itself(place)) || param_changes(w, r->inner, held, place));
+}
+
+/* What a generator expression or a comprehension runs over has the display in it: an item is that, or has. */
+static bool item_changes(walk *w, const tr_fn *f, const tr_ins *generate, uint32_t place) {
+    const tr_ins *closure = tr_at(f, generate->args[0]);
+    if (closure->op != TR_OP_CLOSURE)
+        return false;
+    uint32_t func = closure->imm.fn, held = tr_func_held(&w->f->p->funcs.d[func]);
+    return param_changes(w, func, held, itself(place)) ||
+           ((place & PLACES) == ANYWHERE && param_changes(w, func, held, place));
 }
 
 static bool capture_changes(walk *w, const tr_ins *closure, tr_val v, uint32_t place) {
@@ -375,10 +419,70 @@ static bool makes_list(const tr_fn *f, const tr_ins *call) {
     return o && o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_LIST;
 }
 
+/* itertools.repeat() and its kin. */
+static bool is_of_library(const tr_fn *f, const tr_ins *call) {
+    const tr_obj *o = constant_of(f, call->args[0]);
+    return o && o->kind == TR_OBJ_FUNC && o->u.contract && o->u.contract->library && !o->u.contract->arrays;
+}
+
+/* What is given is an item itself. */
+static bool is_repeated(const walk *w, const tr_fn *f, const tr_ins *call) {
+    return is_of_library(f, call) &&
+           strcmp(w->f->p->funcs.d[constant_of(f, call->args[0])->u.func].name, "repeat") == 0;
+}
+
 /* zip(), enumerate(), list() and their kin: what they give has what they were given somewhere in it. */
 static bool may_hold_arguments(const tr_fn *f, const tr_ins *call) {
     const tr_obj *o = constant_of(f, call->args[0]);
-    return o && o->kind == TR_OBJ_BUILTIN && strncmp(tr_builtins[o->u.builtin].path, "builtins.", 9) == 0;
+    return is_of_library(f, call) ||
+           (o && o->kind == TR_OBJ_BUILTIN && strncmp(tr_builtins[o->u.builtin].path, "builtins.", 9) == 0);
+}
+
+static bool is_display(const tr_ins *in) {
+    return in->op == TR_OP_BUILDLIST || in->op == TR_OP_BUILDMAP;
+}
+
+/* Are two displays alike, as far as it shows: as long, of the same names, and what is in them, too? As what
+ * is only read they have a type in common then, if their items have. */
+static bool are_alike(const tr_fn *f, const tr_ins *a, const tr_ins *b) {
+    bool displays = is_display(a) || is_display(b),
+         tuples = a->op == TR_OP_BUILDTUP && b->op == TR_OP_BUILDTUP;
+    if (a == b || (!displays && !(tuples && a->nargs == b->nargs)))
+        return true;
+    if (a->op != b->op || a->nargs != b->nargs)
+        return false;
+    const tr_ins *x = a, *y = b;
+    if (a->op == TR_OP_BUILDMAP) {
+        const tr_ins *p = tr_at(f, a->args[0]), *q = tr_at(f, b->args[0]);
+        if (p->nargs != q->nargs)
+            return false;
+        for (uint32_t k = 0; k < p->nargs; k++)
+            if (!tr_obj_equal(tr_at(f, p->args[k])->imm.obj, tr_at(f, q->args[k])->imm.obj))
+                return false;
+        x = tr_at(f, a->args[1]);
+        y = tr_at(f, b->args[1]);
+    }
+    for (uint32_t k = 0; k < x->nargs; k++)
+        if (!are_alike(f, tr_at(f, x->args[k]), tr_at(f, y->args[k])))
+            return false;
+    return true;
+}
+
+/* A display or tuple of displays that are not alike, or of displays and what else may be a list: as tuples
+ * they would have no type in common. */
+static bool is_ragged(const tr_fn *f, tr_val v) {
+    const tr_ins *in = tr_at(f, v);
+    bool any = false, differ = false;
+    if (in->op == TR_OP_ITER)
+        in = tr_at(f, in->args[0]);
+    if (in->op != TR_OP_BUILDLIST && in->op != TR_OP_BUILDTUP)
+        return false;
+    for (uint32_t k = 0; k < in->nargs; k++) {
+        const tr_ins *item = tr_at(f, in->args[k]);
+        any = any || is_display(item);
+        differ = differ || !are_alike(f, tr_at(f, in->args[0]), item);
+    }
+    return any && differ;
 }
 
 /* Item `place` of a tuple, or of a display that is read: it is asked for, or handed on with it. */
@@ -388,7 +492,9 @@ static bool tuple_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, u
     bool library = w->f->p->funcs.d[f->func].library; /* which changes no item, and returns none */
     int64_t at = -1;
     if (in->op == TR_OP_RET)
-        return hands_on(w, f, v, place);
+        return w->f->p->funcs.d[f->func].round ? round_changes(w, f, v, place) : hands_on(w, f, v, place);
+    if (in->op == TR_OP_GENERATE)
+        return in->args[1] == v && (is_ragged(f, v) || item_changes(w, f, in, place));
     if (i && i->op == TR_OP_OBJ && i->imm.obj->kind == TR_OBJ_INT && tr_bigint_i64(&i->imm.obj->u.n, &at) &&
         at < 0)
         at = -1;
@@ -443,51 +549,6 @@ static bool map_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uin
         return false;
     default: return false;
     }
-}
-
-static bool is_display(const tr_ins *in) {
-    return in->op == TR_OP_BUILDLIST || in->op == TR_OP_BUILDMAP;
-}
-
-/* Are two displays alike, as far as it shows: as long, of the same names, and what is in them, too? As what
- * is only read they have a type in common then, if their items have. */
-static bool are_alike(const tr_fn *f, const tr_ins *a, const tr_ins *b) {
-    bool displays = is_display(a) || is_display(b),
-         tuples = a->op == TR_OP_BUILDTUP && b->op == TR_OP_BUILDTUP;
-    if (a == b || (!displays && !(tuples && a->nargs == b->nargs)))
-        return true;
-    if (a->op != b->op || a->nargs != b->nargs)
-        return false;
-    const tr_ins *x = a, *y = b;
-    if (a->op == TR_OP_BUILDMAP) {
-        const tr_ins *p = tr_at(f, a->args[0]), *q = tr_at(f, b->args[0]);
-        if (p->nargs != q->nargs)
-            return false;
-        for (uint32_t k = 0; k < p->nargs; k++)
-            if (!tr_obj_equal(tr_at(f, p->args[k])->imm.obj, tr_at(f, q->args[k])->imm.obj))
-                return false;
-        x = tr_at(f, a->args[1]);
-        y = tr_at(f, b->args[1]);
-    }
-    for (uint32_t k = 0; k < x->nargs; k++)
-        if (!are_alike(f, tr_at(f, x->args[k]), tr_at(f, y->args[k])))
-            return false;
-    return true;
-}
-
-/* A display of displays that are not alike, or of displays and what else may be a list: as tuples they would
- * have no type in common. */
-static bool is_ragged(const tr_fn *f, tr_val v) {
-    const tr_ins *in = tr_at(f, v);
-    bool any = false, differ = false;
-    if (in->op != TR_OP_BUILDLIST)
-        return false;
-    for (uint32_t k = 0; k < in->nargs; k++) {
-        const tr_ins *item = tr_at(f, in->args[k]);
-        any = any || is_display(item);
-        differ = differ || !are_alike(f, tr_at(f, in->args[0]), item);
-    }
-    return any && differ;
 }
 
 /* Is one item after the other asked for by the same code, or one at a place that is not known? */
@@ -574,10 +635,7 @@ static bool is_walked_rows(const tr_fn *f, const tr_ins *call, tr_val v) {
                 return true;
         return false;
     }
-    const tr_obj *o = constant_of(f, call->args[0]);
-    bool walks =
-        o && o->kind == TR_OBJ_FUNC && o->u.contract && o->u.contract->library && !o->u.contract->arrays;
-    bool rows = false;
+    bool walks = is_of_library(f, call), rows = false;
     while (in->op == TR_OP_GETITEM && is_slice(tr_at(f, in->args[1]))) /* a part of it has them, too */
         in = tr_at(f, in->args[0]);
     for (uint32_t k = 0; walks && in->op == TR_OP_BUILDLIST && k < in->nargs; k++)
@@ -621,7 +679,8 @@ static bool use_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uin
     case TR_OP_WRITEVAR: return in->args[1] == v;
     case TR_OP_CALLPY:
         return is_put(f, in, v) || is_walked_rows(f, in, v) || is_bound(f, in) ||
-               call_changes(w, f, in, v, ITSELF);
+               call_changes(w, f, in, v, ITSELF) ||
+               (is_repeated(w, f, in) && value_changes(w, f, (tr_val)(in - f->ins.d), ANYWHERE));
     case TR_OP_CLOSURE: return capture_changes(w, in, v, ITSELF);
     default: return false;
     }
@@ -740,7 +799,7 @@ static bool value_changes(walk *w, const tr_fn *f, tr_val v, uint32_t place) {
 }
 
 static bool is_made(infer *f, const tr_fn *src, tr_val v, uint32_t place) {
-    walk w = {.f = f};
+    walk w = {.f = f, .made_in = src};
     struct {
         const tr_fn *src;
         uint64_t v;

@@ -604,6 +604,7 @@ bool tr_infer_emit(infer *f, uint32_t inst) {
     m.e.opts = tr_infer_opts(f, inst);
     m.e.opts_no = f->p->insts.d[inst].opts;
     m.e.weak_items = tr_infer_keeps_weak(f, inst);
+    m.e.packaged = f->p->funcs.d[f->p->insts.d[inst].func].packaged;
     f->p->insts.d[inst].fn = m.dst;
     f->p->insts.d[inst].ret = m.dst->ret;
     f->cur = inst;

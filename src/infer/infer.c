@@ -479,6 +479,7 @@ bool tr_infer_types(infer *f, uint32_t inst) {
     s->running = true;
     sweep w = {.f = f, .inst = inst, .e = tr_infer_emitter(f, true, f->p->insts.d[inst].opts)};
     w.e.weak_items = tr_infer_keeps_weak(f, inst);
+    w.e.packaged = f->p->funcs.d[f->p->insts.d[inst].func].packaged;
     w.ops = TR_NEW_N(&f->ctx->arena, tr_tv, max_args(s->src) + 1u);
     bool ok = true;
     uint32_t before;

@@ -231,8 +231,9 @@ static bool step_genexpr(tr_em *e, const tr_fn *f, tr_val v, const tr_tv *a, tr_
         return tr_em_unsupported(
             e, "closure-late",
             "a generator expression that uses a variable which is assigned again before it ends");
-    return tr_em_genexpr(e, a[0], a[1], !through, out) &&
-           (through || (once && user->op == TR_OP_ITER) || tr_em_iterator(e, *out, out));
+    *out = tr_em_genexpr(e, a[0], a[1]);
+    return through || (once && user->op == TR_OP_ITER && !tr_em_has_loops(e, *out)) ||
+           tr_em_generator(e, *out, out);
 }
 
 /* Does what is called take a list for the array of its items? */

@@ -100,11 +100,12 @@ static inline const tr_ty *const *tr_contract_row(const tr_contract *k, uint32_t
  * a function of that item: None where the item is left out, else a tuple. That of the innermost loop holds
  * the value; that of others what the loop within runs over, and what its function takes before the item. */
 typedef struct tr_round {
-    uint32_t inner; /* the function of the loop within; UINT32_MAX: it is the innermost */
-    bool list;      /* a comprehension's, which is run through at once */
-    uint8_t makes;  /* tr_generates: what that makes */
-    bool skips;     /* some items are left out */
-    bool of_lists;  /* its values are written as lists */
+    uint32_t inner;           /* the function of the loop within; UINT32_MAX: it is the innermost */
+    bool list;                /* a comprehension's, which is run through at once */
+    uint8_t makes;            /* tr_generates: what that makes */
+    bool skips;               /* some items are left out */
+    bool of_lists;            /* its values are written as lists */
+    struct tr_bits *assigned; /* variables of the code that the loops of the whole expression assign */
     /* its bytecode, which front/ has; NULL: `inner` is the outermost loop of this whole
      * expression, which nobody calls */
     const struct tr_decoded *cut;
@@ -141,10 +142,13 @@ typedef struct tr_func {
     const struct tr_decoded *decoded; /* what front made `ssa` of, or NULL */
     tr_err *refused;                  /* reported only if the function is really called */
     tr_round *round;                  /* NULL: a function as the user wrote it */
-    const void *py;                   /* identity of the function object */
-    const tr_ufn *ufn;                /* NULL: a plain function */
-    bool library;   /* one of treadle/_library: what fails in it is told at the user's call */
-    uint8_t *sizes; /* per parameter: 1 where a number stays known (infer/sizes.c); NULL: for none */
+    bool
+        of_item; /* it has captured a variable of the expression that it is made in, which the next item changes */
+    const void *py;    /* identity of the function object */
+    const tr_ufn *ufn; /* NULL: a plain function */
+    bool library;      /* one of treadle/_library: what fails in it is told at the user's call */
+    bool packaged;     /* such a one, or an inner function of one */
+    uint8_t *sizes;    /* per parameter: 1 where a number stays known (infer/sizes.c); NULL: for none */
 } tr_func;
 
 /* Values that an inner function holds, which are the first params of its SSA. */

@@ -35,6 +35,7 @@ typedef struct tr_em {
     tr_span op_span;
     /* the first argument of the call at hand is an array that was made for it and has no other name */
     bool fresh;
+    bool packaged;   /* the function is the package's own: iterators that it keeps are used up in turn */
     bool weak_items; /* numbers in tuples stay weak: in graphs, and in functions of the library */
     bool ends;       /* a call of a function of the user's that never returns: what follows does not run */
     /* Calls any callable value: set by infer/. */
@@ -378,9 +379,11 @@ bool tr_em_iterget(tr_em *e, tr_tv it, tr_tv place, tr_tv *out); /* once for a s
 /* Item number k of what says how many it has; of a tuple of its own type, which one at a place that is only
  * known when the program runs need not have. */
 bool tr_em_iternth(tr_em *e, tr_tv it, uint32_t k, tr_tv *out);
-/* What a generator expression is: the closure of what it does with an item, and what gives them. Who asks it
- * for its items one by one says so (`asked`): of an expression with several loops nobody can. */
-bool tr_em_genexpr(tr_em *e, tr_tv closure, tr_tv it, bool asked, tr_tv *out);
+/* What a generator expression is: the closure of what it does with an item, and what gives them. Who runs
+ * through it gets the values of all its loops; who asks for one at a time asks what tr_em_generator gives. */
+tr_tv tr_em_genexpr(tr_em *e, tr_tv closure, tr_tv it);
+bool tr_em_generator(tr_em *e, tr_tv genexpr, tr_tv *out);
+bool tr_em_has_loops(tr_em *e, tr_tv genexpr); /* several, one within the other */
 /* All its values are left out, whatever its items are. */
 bool tr_em_collects_nothing(tr_em *e, tr_tv closure, tr_tv it);
 /* The array of all its values, which are numbers, tuples of numbers or arrays. */

@@ -236,6 +236,8 @@ bool tr_fam_item_type(tr_em *e, tr_tv it, const tr_ty **out) {
     tr_em probe = *e;
     probe.dry = true;
     tr_tv x;
+    if (it.ty->kind == TR_TY_GENEXPR && tr_em_has_loops(e, it)) /* whoever asks runs through all of them */
+        return tr_lib_type_of_values(e, it, out);
     if (!first_item(&probe, (tr_tv){it.ty, TR_NOVAL}, &x)) {
         tr_tv undef = tr_lib_undef(e, it.ty); /* once more, so that the reason is reported */
         return first_item(e, undef, &x) && tr_em_fail(e, TR_ERR_INTERNAL, "an iterable failed dry only");

@@ -136,6 +136,7 @@ bool tr_lib_arr_bits(tr_em *e, const tr_bcall *c, tr_tv *out);
 
 /* tr_em_each of what a generator expression gives: its loops, one within the other (kind_genexpr.c). */
 bool tr_lib_each_genexpr(tr_em *e, tr_tv gen, uint32_t n, tr_tv *acc, tr_eachfn each, const void *user);
+bool tr_lib_type_of_values(tr_em *e, tr_tv gen, const tr_ty **out); /* those that it gives */
 /* A branch: where cond, a bool, holds, fn changes acc[n], but not its types (fam.c). */
 typedef bool (*tr_whenfn)(tr_em *e, const void *user, tr_tv *acc);
 bool tr_fam_when(tr_em *e, tr_tv cond, uint32_t n, tr_tv *acc, tr_whenfn fn, const void *user);

@@ -74,11 +74,11 @@ static bool each_pair(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *st
 }
 
 bool tr_em_collect_dict(tr_em *e, tr_tv closure, tr_tv it, tr_tv *out) {
-    tr_tv gen, none[1], d;
+    tr_tv none[1], d;
     if (!new_dict(e, TR_TABLE_KEYS, TR_TABLE_VALUES, &d))
         return false;
     *out = d;
-    return tr_em_genexpr(e, closure, it, false, &gen) && tr_em_each(e, gen, 0, none, each_pair, &d);
+    return tr_em_each(e, tr_em_genexpr(e, closure, it), 0, none, each_pair, &d);
 }
 
 static tr_tv view_of(tr_em *e, tr_tv d, unsigned form) {

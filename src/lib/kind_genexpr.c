@@ -1,8 +1,9 @@
 /* Generator expressions, and the arrays that list comprehensions are. What is done with an item of a loop is
  * a function (tr_round of ir/prog.h): None, or a tuple of the value, or of what the loop within runs over.
  * Who runs through all of it has the loops, one within the other (tr_em_each asks here first); who asks for
- * one value at a time, as a `for` does, has one loop only, and of that a place for the values' places alone:
- * where items are left out, the place of a value is the value itself.
+ * one value at a time, as a `for` does, has the outermost loop only, and of that a place for the values'
+ * places alone: where items are left out, the place of a value is the value itself. Where there are loops
+ * within, the values are their generators, which treadle/_library chains (tr_em_generator).
  *
  * A list comprehension is an array from the start, for those who can tell no array from it: NumPy's
  * functions, and what reads one number after the other. */
@@ -24,17 +25,23 @@ static bool genexpr_is_plain(tr_em *e, const tr_ty *closure) {
     return r->inner == UINT32_MAX && !r->skips;
 }
 
-static tr_tv genexpr(tr_em *e, tr_tv closure, tr_tv it) {
+tr_tv tr_em_genexpr(tr_em *e, tr_tv closure, tr_tv it) {
     return tr_em_make(e, tr_ty_of(e->types, TR_TY_GENEXPR, 0, 2, (const tr_ty *[]){closure.ty, it.ty}), 2,
                       (tr_tv[]){closure, it});
 }
 
-bool tr_em_genexpr(tr_em *e, tr_tv closure, tr_tv it, bool asked, tr_tv *out) {
-    *out = genexpr(e, closure, it);
-    return !asked || round_of(e, closure.ty)->inner == UINT32_MAX ||
-           tr_em_unsupported(
-               e, "generator",
-               "a generator expression of several loops that is not run through where it is made");
+bool tr_em_has_loops(tr_em *e, tr_tv genexpr) {
+    return round_of(e, genexpr.ty->items[0])->inner != UINT32_MAX;
+}
+
+bool tr_em_generator(tr_em *e, tr_tv genexpr, tr_tv *out) {
+    tr_tv outer;
+    if (!tr_em_has_loops(e, genexpr))
+        return tr_em_iterator(e, genexpr, out);
+    const tr_obj *chain = tr_em_method_of(e, "generator", "<genexpr>");
+    assert(chain && "the library's function for several loops is part of the snapshot");
+    return tr_em_iterator(e, genexpr, &outer) &&
+           tr_fam_call(e, tr_em_lit(e, chain), 1, &outer, tr_ty_none(e->types), out);
 }
 
 bool tr_lib_runs_through(uint32_t row) {
@@ -82,7 +89,7 @@ static tr_tv inner_of(tr_em *e, tr_tv closure, tr_tv round) {
     for (uint32_t k = 0; k < n; k++)
         t[k] = it[k].ty;
     const tr_ty *ty = tr_ty_closure(e->types, round_of(e, closure.ty)->inner, closure.ty->opts, n, t);
-    return genexpr(e, tr_em_make(e, ty, n, it), tr_em_item(e, round, 0));
+    return tr_em_genexpr(e, tr_em_make(e, ty, n, it), tr_em_item(e, round, 0));
 }
 
 static bool each_inner(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *stop) {
@@ -136,8 +143,15 @@ static bool may_stop(tr_em *e, const tr_ty *item, uint32_t n, const tr_tv *acc, 
            each(e, tr_lib_undef(e, item), user, c, &stop); /* once more, so that the reason is reported */
 }
 
-/* What one value is, found dry; NULL where all are left out. */
-static bool value_type(tr_em *e, tr_tv gen, const tr_ty **out) {
+/* What who asks for one value at a time gets of a round: its value, or the generator of the loop within. */
+static bool one_of(tr_em *e, tr_tv closure, tr_tv round, tr_tv *out) {
+    *out = tr_em_item(e, round, 0);
+    return round_of(e, closure.ty)->inner == UINT32_MAX ||
+           tr_em_generator(e, inner_of(e, closure, round), out);
+}
+
+/* What one value is, found dry; NULL where all are left out. `one`: for who asks for one at a time. */
+static bool value_type(tr_em *e, tr_tv gen, bool one, const tr_ty **out) {
     tr_em probe = *e;
     const tr_ty *item;
     tr_tv x, r, closure = tr_em_item(&probe, gen, 0);
@@ -154,17 +168,18 @@ static bool value_type(tr_em *e, tr_tv gen, const tr_ty **out) {
         r = tr_em_item(&probe, r, 1);
     if (r.ty->kind != TR_TY_TUPLE)
         return true;
-    if (round_of(e, closure.ty)->inner != UINT32_MAX)
-        return value_type(&probe, inner_of(&probe, closure, r), out);
-    *out = r.ty->items[0];
-    return true;
+    if (!one && round_of(e, closure.ty)->inner != UINT32_MAX)
+        return value_type(&probe, inner_of(&probe, closure, r), false, out);
+    bool ok = one_of(&probe, closure, r, &x);
+    *out = x.ty;
+    return ok;
 }
 
 bool tr_em_collects_nothing(tr_em *e, tr_tv closure, tr_tv it) {
     tr_em probe = *e;
     const tr_ty *value;
     probe.dry = true;
-    return value_type(&probe, genexpr(&probe, closure, it), &value) && !value;
+    return value_type(&probe, tr_em_genexpr(&probe, closure, it), false, &value) && !value;
 }
 
 /* Says why a value has no type. Always false. */
@@ -180,12 +195,19 @@ static bool tell(tr_em *e, tr_tv gen) {
            tell(e, inner_of(e, closure, r));
 }
 
+bool tr_lib_type_of_values(tr_em *e, tr_tv gen, const tr_ty **out) {
+    if (!value_type(e, gen, false, out))
+        return !e->dry && tell(e, gen);
+    *out = *out ? *out : tr_fam_ty(e, TR_TY_F64); /* as NumPy's array of nothing */
+    return true;
+}
+
 bool tr_lib_each_genexpr(tr_em *e, tr_tv gen, uint32_t n, tr_tv *acc, tr_eachfn each, const void *user) {
     run g = {.n = n, .each = each, .user = user};
     const tr_ty *item;
     tr_em probe = *e;
     probe.dry = true;
-    if (value_type(&probe, (tr_tv){gen.ty, TR_NOVAL}, &item) && !item)
+    if (value_type(&probe, (tr_tv){gen.ty, TR_NOVAL}, false, &item) && !item)
         g.stops = false; /* `each` gets nothing, and learns of no type */
     else if (!tr_fam_item_type(e, gen, &item) || !may_stop(e, item, n, acc, each, user, &g.stops))
         return false;
@@ -230,7 +252,7 @@ static bool find_kept(tr_em *e, tr_tv gen, const tr_ty *value, tr_tv i, tr_val *
     }
     if (r.ty->kind == TR_TY_TUPLE) {
         tr_tv v;
-        if (!tr_em_coerce(e, tr_em_item(e, r, 0), value, &v))
+        if (!one_of(e, closure, r, &v) || !tr_em_coerce(e, v, value, &v))
             return false;
         tr_br(&e->b, done, 3, (tr_val[]){yes.v, v.v, at.v});
         e->b.blk = next;
@@ -248,7 +270,7 @@ bool tr_lib_next_genexpr(tr_em *e, tr_tv gen, tr_tv i, tr_tv go, tr_tv *out) {
     const tr_ty *value, *bool_ty = tr_fam_ty(e, TR_TY_BOOL);
     if (genexpr_is_plain(e, gen.ty->items[0]))
         return tr_lib_serial_len(e, x, &n) && tr_lib_next(e, x, n, i, go, out);
-    if (!value_type(e, gen, &value))
+    if (!value_type(e, gen, true, &value))
         return !e->dry && tell(e, gen);
     value = value ? tr_ty_strong(e->types, value) : tr_fam_ty(e, TR_TY_F64); /* as NumPy's array of nothing */
     tr_tv more = {bool_ty, TR_NOVAL}, place = {value, TR_NOVAL}, at = tr_em_strong(e, i);
@@ -286,10 +308,7 @@ bool tr_lib_at_genexpr(tr_em *e, tr_tv gen, tr_tv place, tr_tv *out) {
         *out = tr_lib_undef(e, tr_fam_ty(e, TR_TY_F64));
         return true;
     }
-    if (!call_round(e, tr_em_item(e, gen, 0), x, &r))
-        return false;
-    *out = tr_em_item(e, r, 0);
-    return true;
+    return call_round(e, tr_em_item(e, gen, 0), x, &r) && one_of(e, tr_em_item(e, gen, 0), r, out);
 }
 
 /* --- an array of all --- */
@@ -490,7 +509,7 @@ static bool genexpr_gives_lists(tr_em *e, const tr_ty *closure) {
 
 bool tr_em_collect_tuples(tr_em *e, tr_tv closure, tr_tv it, bool *are, tr_tv *out) {
     columns t = {.n = 0};
-    tr_tv gen = genexpr(e, closure, it), acc[MAX_COLUMNS + 1], room;
+    tr_tv gen = tr_em_genexpr(e, closure, it), acc[MAX_COLUMNS + 1], room;
     const tr_ty *x;
     if (!tr_fam_item_type(e, gen, &x))
         return false;
@@ -555,7 +574,8 @@ static bool each_joined(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *
 }
 
 bool tr_em_collect_joined(tr_em *e, tr_tv closure, tr_tv it, uint32_t row, bool *are, tr_tv *out) {
-    tr_tv gen = genexpr(e, closure, it), zero = tr_em_i64(e, 0), acc[3] = {zero, zero}, none[TR_MAX_NDIM];
+    tr_tv gen = tr_em_genexpr(e, closure, it), zero = tr_em_i64(e, 0), acc[3] = {zero, zero},
+          none[TR_MAX_NDIM];
     const tr_ty *x;
     if (!tr_fam_item_type(e, gen, &x))
         return false;
@@ -580,7 +600,7 @@ bool tr_em_collect_joined(tr_em *e, tr_tv closure, tr_tv it, uint32_t row, bool 
 
 bool tr_em_collect(tr_em *e, tr_tv closure, tr_tv it, tr_tv *out) {
     sink s = {.x = {NULL, TR_NOVAL}};
-    tr_tv gen = genexpr(e, closure, it), acc[2];
+    tr_tv gen = tr_em_genexpr(e, closure, it), acc[2];
     const tr_ty *t;
     if (!tr_fam_item_type(e, gen, &t))
         return false;

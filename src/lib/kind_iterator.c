@@ -37,8 +37,10 @@ bool tr_em_iterator(tr_em *e, tr_tv x, tr_tv *out) {
         return true;
     if (x.ty->kind == TR_TY_GENEXPR) { /* it is where what it runs over is */
         tr_tv of;
-        return tr_em_iterator(e, tr_em_item(e, x, 1), &of) &&
-               tr_em_genexpr(e, tr_em_item(e, x, 0), of, true, out);
+        if (!tr_em_iterator(e, tr_em_item(e, x, 1), &of))
+            return false;
+        *out = tr_em_genexpr(e, tr_em_item(e, x, 0), of);
+        return true;
     }
     if (x.ty->kind == TR_TY_RANGE && (x.ty->sub & TR_RANGE_PAR)) { /* its items come in order */
         tr_tv part[3] = {tr_em_item(e, x, 0), tr_em_item(e, x, 1), tr_em_item(e, x, 2)};

@@ -119,8 +119,23 @@ static bool with_lists(tr_em *e, tr_tv x, uint32_t *which, tr_tv *out) {
     return true;
 }
 
+/* Is there a function in it that was made for an item of a comprehension, whose variable is the next item's
+ * by the time the function is called? */
+static bool outlives_item(const tr_em *e, const tr_ty *t) {
+    if (t->kind == TR_TY_CLOSURE && e->prog->funcs.d[t->func].of_item)
+        return true;
+    for (uint32_t i = 0; i < t->n; i++)
+        if (outlives_item(e, t->items[i]))
+            return true;
+    return false;
+}
+
 /* x as an item. */
 static bool as_item(tr_em *e, tr_tv list, tr_tv x, uint32_t *which, tr_tv *out) {
+    if (!e->packaged && outlives_item(e, x.ty))
+        return tr_em_unsupported(e, "closure-late",
+                                 "a function or generator that is kept, and uses a variable of the "
+                                 "comprehension that it is made in, which the next item changes");
     if (!with_lists(e, x, which, &x))
         return false;
     const tr_ty *strong = tr_ty_told(e->types, tr_ty_strong(e->types, x.ty));
@@ -208,10 +223,10 @@ bool tr_em_new_list(tr_em *e, uint32_t which, uint32_t n, const tr_tv *x, tr_tv 
 }
 
 bool tr_em_collect_list(tr_em *e, uint32_t which, tr_tv closure, tr_tv it, tr_tv *out) {
-    tr_tv gen, none[1];
+    tr_tv none[1];
     tr_tv list = new_of(e, e->list(e, which), zero(e));
     *out = list;
-    return tr_em_genexpr(e, closure, it, false, &gen) && tr_em_each(e, gen, 0, none, each_append, &list);
+    return tr_em_each(e, tr_em_genexpr(e, closure, it), 0, none, each_append, &list);
 }
 
 /* What is in a list, or was, flows into the list that is made of it. */

@@ -482,8 +482,8 @@ bool tr_em_new_set(tr_em *e, uint32_t n, const tr_tv *x, tr_tv *out) {
 }
 
 bool tr_em_collect_set(tr_em *e, tr_tv closure, tr_tv it, tr_tv *out) {
-    tr_tv gen, none[1], set = *out = tr_table_new_set(e, TR_TABLE_KEYS);
-    return tr_em_genexpr(e, closure, it, false, &gen) && tr_em_each(e, gen, 0, none, each_add, &set);
+    tr_tv none[1], set = *out = tr_table_new_set(e, TR_TABLE_KEYS);
+    return tr_em_each(e, tr_em_genexpr(e, closure, it), 0, none, each_add, &set);
 }
 
 static bool copied(tr_em *e, tr_tv x, uint32_t which, tr_tv *out) {

@@ -159,6 +159,11 @@ bool tr_ty_may_be_item(const tr_ty *t) {
     case TR_TY_CLOSURE:
     case TR_TY_ONEOF:
     case TR_TY_DRAWN:
+    case TR_TY_GENEXPR:
+    case TR_TY_FLAT:
+    case TR_TY_SLICE:
+    case TR_TY_PARTIAL:
+    case TR_TY_METHOD:
     case TR_TY_ORDERED:
     case TR_TY_ITERATOR:
     case TR_TY_MAP:

@@ -517,7 +517,6 @@ def test_lists_that_are_read():
         "return sum([[x for x in a] for y in a])",
         "return np.array(x for x in a)",
         "return (x for x in a)",
-        "for x in (y * z for y in a for z in a):\n        return x",
     ],
 )
 def test_what_stays_refused(body):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from treadle import njit
 
-PROGRAMS = 60
+PROGRAMS = 80
 
 
 class Draw:
@@ -46,7 +46,7 @@ class Draw:
             ]
         )  # fmt: skip
         if over == "(one)":
-            over = f"({self.expression_over(names, 1, 1)})"
+            over = f"({self.expression_over(names, self.random.choice([1, 1, 2]), 1)})"
         over = over.format(self.expression(names, 1))
         new = [x, y] if over in ("zip(a, b)", "enumerate(b)") else [x]
         text = f"for {', '.join(new)} in {over}"
@@ -70,13 +70,15 @@ class Draw:
             [
                 "sum({})", "sum({})", "sum([{}])", "any({})", "all({})", "min({})", "max({})", "any([{}])", "all([{}])",
                 "len([{}])", "math.fsum({})", "np.array([{}]).sum()", "np.array([{}]).shape[0]",
+                "len(list({}))", "sum(list({}))", "sum(sorted({})[:3])", "next(({}), 0.5)", "len(set({}))", "sum(x * i for i, x in enumerate({}))",
+                "''.join(str(x) for x in ({})).count('1')", "len({{x: 1 for x in ({})}})",
             ]
         )  # fmt: skip
         return form.format(self.expression_over(names, 0, depth))
 
     def function(self) -> str:
         head, r = "def f(a, b, m, n, k):\n", self.random.random()
-        one = self.expression_over(["n"], 1)
+        one = self.expression_over(["n"], self.random.choice([1, 1, 2, 3]))
         if r < 0.6:
             return f"{head}    return {self.consumer(['n'])}\n"
         if r < 0.75:
@@ -85,7 +87,7 @@ class Draw:
             return f"{head}    return np.array([{self.expression_over(['n'])}])\n"
         if r < 0.93:
             return f"{head}    return np.array([[{self.expression_over(['n', 'z'], 1, 1)}] for z in range(n + 1)])\n"
-        return f"{head}    g = ({one})\n    u = next(g, 7.5)\n    return u + sum(g)\n"
+        return f"{head}    g = ({one})\n    u = next(g, 7.5)\n    v = any(x > 2 for x in g)\n    return u + v + sum(g)\n"
 
     def arguments(self) -> tuple:
         a = [self.random.choice([0.0, 1.0, -2.5, 3.0, 4.25]) for _ in range(self.random.choice([0, 3, 5]))]

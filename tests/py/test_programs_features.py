@@ -130,7 +130,7 @@ def test_classes_of_named_tuples():
 def appending(n):
     out = []
     for i in range(n):
-        out.append(slice(i, n))
+        out.append(np.errstate(all="ignore"))
     return len(out)
 
 
@@ -156,7 +156,7 @@ def choosing_text(n):
 @pytest.mark.parametrize(
     ("fn", "arg", "text", "help"),
     [
-        (appending, 3, "does not compile a list of slice", "keep an array for each part"),
+        (appending, 3, "does not compile a list of", "keep an array for each part"),
         (growing, 3, "whose length is a variable", "use a list, `[0] * n`, or an array"),
         (storing_into_a_tuple, 3, "does not support item assignment", "tuples keep their items: make a list"),
         (telling, np.ones(2), "calls of 'numpy.array_repr'", "f-strings, str() and print() make texts"),

@@ -197,6 +197,7 @@ METHODS: dict[str, dict[str, tuple[str, str]]] = {
     "elements": {"Counter": ("counting", "of_counter_elements")},
     "total": {"Counter": ("counting", "of_counter_total")},
     "move_to_end": {"OrderedDict": ("counting", "of_ordered_move_to_end")},
+    "<genexpr>": {"generator": ("iterators", "from_iterable")},
     "multivariate_normal": {"Generator": ("random", "of_generator_multivariate_normal")},
     "multivariate_hypergeometric": {"Generator": ("random", "of_generator_multivariate_hypergeometric")},
 }
