@@ -38,6 +38,14 @@ bool tr_own_is_owner(const tr_own *o, tr_val v) {
     return tr_at(o->f, v)->op == TR_OP_PARAM && o->root_no[v] != UINT32_MAX;
 }
 
+bool tr_own_is_made_of(const tr_fn *f, tr_val v) {
+    const tr_ins *in = tr_at(f, v);
+    bool same = in->op == TR_OP_TUPLE && in->ty->n == in->nargs;
+    for (uint32_t i = 0; same && i < in->nargs; i++)
+        same = tr_at(f, in->args[i])->ty == in->ty->items[i];
+    return same;
+}
+
 /* Candidates get numbers first, so that the sets have their final size: every block argument might own. */
 static bool number_roots(tr_own *o, tr_u32s *params) {
     tr_fn *f = o->f;
@@ -442,17 +450,26 @@ static void do_edge(owning *w, tr_bid from, uint32_t s, const actions *x) {
     act(w, &b, x);
 }
 
-/* A returned value takes a reference along: a root that is returned gives its own. */
+/* A returned value takes references along: a root that is held gives its own, and so does each one that a
+ * tuple is made of, as a dict is of its keys and values. */
+static void give(owning *w, tr_bld *b, tr_val v, tr_bits *held) {
+    const tr_fn *f = w->o.f;
+    uint32_t r = w->o.root_no[v];
+    if (!is_held(f, v))
+        return;
+    if (r != UINT32_MAX && tr_bits_get(held, r))
+        tr_bits_clear(held, r);
+    else if (r == UINT32_MAX && tr_own_is_made_of(f, v))
+        for (uint32_t i = 0; i < tr_at(f, v)->nargs; i++)
+            give(w, b, tr_arg(f, v, i), held);
+    else
+        count(w, b, TR_OP_RETAIN, v);
+}
+
 static void do_return(owning *w, tr_val ret, tr_bits *held) {
     assert(tr_at(w->o.f, ret)->op == TR_OP_RET);
-    tr_fn *f = w->o.f;
-    tr_val v = tr_arg(f, ret, 0);
-    uint32_t r = w->o.root_no[v];
-    tr_bld b = tr_bld_before(f, ret);
-    if (r != UINT32_MAX)
-        tr_bits_clear(held, r);
-    else if (is_held(f, v))
-        count(w, &b, TR_OP_RETAIN, v);
+    tr_bld b = tr_bld_before(w->o.f, ret);
+    give(w, &b, tr_arg(w->o.f, ret, 0), held);
     for (uint32_t k = 0; k < w->o.roots.n; k++)
         if (tr_bits_get(held, k))
             count(w, &b, TR_OP_RELEASE, w->o.roots.d[k]);
