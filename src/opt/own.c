@@ -334,8 +334,8 @@ static void plan_edge(owning *w, tr_bid from, const tr_edge *e, const tr_bits *h
             tr_vec_push(a, &out->release, r);
 }
 
-/* What all ways into block b would give back is given back once, at its start: where a loop ends, or a branch,
- * it were as many releases as there are ways. Ways out of what is protected and into handlers keep theirs. */
+/* What all ways into block b would give back is given back once, at its start: behind a loop, or a branch, it
+ * were as many releases as there are ways. Ways from what is protected, and into handlers, keep theirs. */
 static void plan_meet(owning *w, tr_bid b) {
     tr_fn *f = w->o.f;
     tr_arena *a = &f->ctx->arena;
