@@ -428,9 +428,13 @@ static lv count_by_one(tr_lf *w, lv at, bool retain) {
     return n;
 }
 
-static void count_one(tr_lf *w, lv owner, bool retain) {
+static void count_one(tr_lf *w, lv owner, tr_counting how) {
     assert(LLVMTypeOf(owner) == w->m->ptr);
     tr_lm *m = w->m;
+    if (how == TR_COUNT_RELEASE_BY_CALL) {
+        tr_lower_rt(w, TR_RT_RELEASE, 1, &owner, NULL, NULL);
+        return;
+    }
     lv bits = LLVMBuildPtrToInt(w->b, owner, m->i64, "");
     lv counted = l_and(w->b, LLVMBuildIsNotNull(w->b, owner, ""),
                        l_icmp(w->b, LLVMIntEQ, l_and(w->b, bits, l_int(m->i64, 1)), l_int(m->i64, 0)));
@@ -438,8 +442,8 @@ static void count_one(tr_lf *w, lv owner, bool retain) {
     LLVMBuildCondBr(w->b, counted, yes, done);
     l_at_end(w->b, yes);
     lv o = l_int(m->i64, offsetof(tr_mem, refs)), at = LLVMBuildInBoundsGEP2(w->b, m->i8, owner, &o, 1, "");
-    lv n = count_by_one(w, at, retain);
-    if (!retain) {
+    lv n = count_by_one(w, at, how == TR_COUNT_RETAIN);
+    if (how == TR_COUNT_RELEASE) {
         lb last = tr_lower_block(w, "free");
         LLVMBuildCondBr(w->b, l_icmp(w->b, LLVMIntEQ, n, l_int(m->i64, 0)), last, done);
         l_at_end(w->b, last);
@@ -449,29 +453,29 @@ static void count_one(tr_lf *w, lv owner, bool retain) {
     l_at_end(w->b, done);
 }
 
-static void owned_itself(tr_lf *w, const tr_ty *t, const lv *parts, bool retain) {
+static void owned_itself(tr_lf *w, const tr_ty *t, const lv *parts, tr_counting how) {
     (void)t;
-    count_one(w, parts[0], retain);
+    count_one(w, parts[0], how);
 }
 
-static void owned_fixed(tr_lf *w, const tr_ty *t, const lv *parts, bool retain) {
-    owned_itself(w, t, parts, retain);
+static void owned_fixed(tr_lf *w, const tr_ty *t, const lv *parts, tr_counting how) {
+    owned_itself(w, t, parts, how);
 }
 
-static void owned_items(tr_lf *w, const tr_ty *t, const lv *parts, bool retain) {
+static void owned_items(tr_lf *w, const tr_ty *t, const lv *parts, tr_counting how) {
     for (uint32_t i = 0; i < t->n; i++) {
-        tr_lower_owners(w, t->items[i], parts, retain);
+        tr_lower_owners(w, t->items[i], parts, how);
         parts += tr_ty_nparts(t->items[i]);
     }
 }
 
-void tr_lower_owners(tr_lf *w, const tr_ty *t, const lv *parts, bool retain) {
-    static void (*const owned[])(tr_lf *, const tr_ty *, const lv *, bool) = {
+void tr_lower_owners(tr_lf *w, const tr_ty *t, const lv *parts, tr_counting how) {
+    static void (*const owned[])(tr_lf *, const tr_ty *, const lv *, tr_counting) = {
 #define KIND(ID, word, user, items, ty, ...) ty,
 #define TY(parts, owned, ...)                owned_##owned
 #include "ty/kinds.def"
     };
-    owned[tr_ty_row(t)](w, t, parts, retain);
+    owned[tr_ty_row(t)](w, t, parts, how);
 }
 
 /* --- overlap --- */
@@ -617,7 +621,9 @@ bool tr_lower_array_op(tr_lf *w, tr_val v, const tr_ins *in) {
     case TR_OP_RETAIN:
     case TR_OP_RELEASE:
         tr_lower_owners(w, tr_lower_ty(w, in->args[0]), tr_lower_parts(w, in->args[0]),
-                        in->op == TR_OP_RETAIN);
+                        in->op == TR_OP_RETAIN         ? TR_COUNT_RETAIN
+                        : tr_lower_in_loop(w, in->blk) ? TR_COUNT_RELEASE
+                                                       : TR_COUNT_RELEASE_BY_CALL);
         break;
     default: return false;
     }

@@ -52,7 +52,7 @@ void tr_lower_raise(tr_lf *w, tr_val v, const tr_site *site, unsigned n, const t
     for (unsigned i = 0; i < n; i++) {
         if (ty[i]->kind == TR_TY_STRING ||
             ty[i]->kind == TR_TY_BYTES) /* the frame keeps it: who held it may give it back */
-            tr_lower_owners(w, ty[i], parts[i], true);
+            tr_lower_owners(w, ty[i], parts[i], TR_COUNT_RETAIN);
         else if (!tr_ty_is_scalar(ty[i]))
             continue;
         bool wide = ty[i]->kind == TR_TY_C64;

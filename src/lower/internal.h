@@ -235,7 +235,10 @@ bool tr_lower_draw(tr_lf *w, unsigned row, const lv *args, lv *out);
 void tr_lower_callx(tr_lf *w, tr_val v, const tr_ins *in);
 
 /* --- array.c --- */
-void tr_lower_owners(tr_lf *w, const tr_ty *t, const lv *parts, bool retain); /* of every array in a value */
+/* How references are counted: in place, or, one that is given back, by a call, a third as much code. */
+typedef enum tr_counting { TR_COUNT_RETAIN, TR_COUNT_RELEASE, TR_COUNT_RELEASE_BY_CALL } tr_counting;
+void tr_lower_owners(tr_lf *w, const tr_ty *t, const lv *parts,
+                     tr_counting how); /* of every array in a value */
 typedef struct tr_larr {
     const tr_ty *ty;
     lv owner, data;

@@ -145,12 +145,12 @@ static void lower_slot(tr_lf *w, tr_val v, const tr_ins *in) {
         lv *old = tr_ty_is_counted(t) ? load_slot(w, t, slot, true) : NULL;
         store_slot(w, t, slot, tr_lower_parts(w, in->args[2]));
         if (old)
-            tr_lower_owners(w, t, old, false);
+            tr_lower_owners(w, t, old, TR_COUNT_RELEASE);
         return;
     }
     lv *x = load_slot(w, t, slot, false);
     if (in->op == TR_OP_TAKE)
-        tr_lower_owners(w, t, x, true);
+        tr_lower_owners(w, t, x, TR_COUNT_RETAIN);
     tr_lower_set(w, v, tr_ty_nparts(t), x);
 }
 

@@ -38,6 +38,14 @@ bool tr_own_is_owner(const tr_own *o, tr_val v) {
     return tr_at(o->f, v)->op == TR_OP_PARAM && o->root_no[v] != UINT32_MAX;
 }
 
+bool tr_own_is_made_of(const tr_fn *f, tr_val v) {
+    const tr_ins *in = tr_at(f, v);
+    bool same = in->op == TR_OP_TUPLE && in->ty->n == in->nargs;
+    for (uint32_t i = 0; same && i < in->nargs; i++)
+        same = tr_at(f, in->args[i])->ty == in->ty->items[i];
+    return same;
+}
+
 /* Candidates get numbers first, so that the sets have their final size: every block argument might own. */
 static bool number_roots(tr_own *o, tr_u32s *params) {
     tr_fn *f = o->f;
@@ -199,6 +207,7 @@ typedef struct owning {
     tr_own o;
     ways ways;
     tr_bits *live_in; /* per block: roots needed from its start on */
+    tr_bits **meet;   /* per block: roots that all ways into it give back, NULL = none */
     bool changed, handles;
 } owning;
 
@@ -325,6 +334,48 @@ static void plan_edge(owning *w, tr_bid from, const tr_edge *e, const tr_bits *h
             tr_vec_push(a, &out->release, r);
 }
 
+/* What all ways into block b would give back is given back once, at its start: behind a loop, or a branch, it
+ * were as many releases as there are ways. Ways from what is protected, and into handlers, keep theirs. */
+static void plan_meet(owning *w, tr_bid b) {
+    tr_fn *f = w->o.f;
+    tr_arena *a = &f->ctx->arena;
+    const tr_blk *blk = tr_blk_at(f, b);
+    tr_bits held = tr_bits_new(a, w->o.roots.n), here = tr_bits_new(a, w->o.roots.n), *all = NULL;
+    for (uint32_t i = 0; i < blk->preds.n; i++) {
+        const tr_ins *t = tr_term(f, blk->preds.d[i]);
+        if (blk->preds.n < 2 || t->op == TR_OP_TRY)
+            return;
+        live_at_end(w, blk->preds.d[i], &held);
+        for (uint32_t s = 0; s < tr_nsucc(t); s++) {
+            actions x = {{0}, {0}};
+            if (t->imm.succ[s].to != b)
+                continue;
+            plan_edge(w, blk->preds.d[i], &t->imm.succ[s], &held, &x);
+            tr_bits_zero(&here);
+            for (uint32_t k = 0; k < x.release.n; k++)
+                tr_bits_set(&here, x.release.d[k]);
+            if (!all) {
+                all = TR_NEW(a, tr_bits);
+                *all = tr_bits_new(a, w->o.roots.n);
+                tr_bits_assign(all, &here);
+            }
+            for (uint32_t k = 0; k < all->n; k++)
+                all->w[k] &= here.w[k];
+        }
+    }
+    w->meet[b] = all;
+}
+
+/* The releases that are left to this jump. */
+static void leave_to_meet(const owning *w, tr_bid to, actions *x) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; w->meet[to] && i < x->release.n; i++)
+        if (!tr_bits_get(w->meet[to], x->release.d[i]))
+            x->release.d[n++] = x->release.d[i];
+    if (w->meet[to])
+        x->release.n = n;
+}
+
 static void act(owning *w, tr_bld *b, const actions *x) {
     for (uint32_t i = 0; i < x->retain.n; i++)
         count(w, b, TR_OP_RETAIN, x->retain.d[i]);
@@ -399,17 +450,26 @@ static void do_edge(owning *w, tr_bid from, uint32_t s, const actions *x) {
     act(w, &b, x);
 }
 
-/* A returned value takes a reference along: a root that is returned gives its own. */
+/* A returned value takes references along: a root that is held gives its own, and so does each one that a
+ * tuple is made of, as a dict is of its keys and values. */
+static void give(owning *w, tr_bld *b, tr_val v, tr_bits *held) {
+    const tr_fn *f = w->o.f;
+    uint32_t r = w->o.root_no[v];
+    if (!is_held(f, v))
+        return;
+    if (r != UINT32_MAX && tr_bits_get(held, r))
+        tr_bits_clear(held, r);
+    else if (r == UINT32_MAX && tr_own_is_made_of(f, v))
+        for (uint32_t i = 0; i < tr_at(f, v)->nargs; i++)
+            give(w, b, tr_arg(f, v, i), held);
+    else
+        count(w, b, TR_OP_RETAIN, v);
+}
+
 static void do_return(owning *w, tr_val ret, tr_bits *held) {
     assert(tr_at(w->o.f, ret)->op == TR_OP_RET);
-    tr_fn *f = w->o.f;
-    tr_val v = tr_arg(f, ret, 0);
-    uint32_t r = w->o.root_no[v];
-    tr_bld b = tr_bld_before(f, ret);
-    if (r != UINT32_MAX)
-        tr_bits_clear(held, r);
-    else if (is_held(f, v))
-        count(w, &b, TR_OP_RETAIN, v);
+    tr_bld b = tr_bld_before(w->o.f, ret);
+    give(w, &b, tr_arg(w->o.f, ret, 0), held);
     for (uint32_t k = 0; k < w->o.roots.n; k++)
         if (tr_bits_get(held, k))
             count(w, &b, TR_OP_RELEASE, w->o.roots.d[k]);
@@ -427,6 +487,7 @@ static void do_end(owning *w, tr_bid b) {
     for (uint32_t s = 0; s < n; s++) {
         actions x = {{0}, {0}};
         plan_edge(w, b, &tr_at(f, t)->imm.succ[s], &held, &x);
+        leave_to_meet(w, tr_at(f, t)->imm.succ[s].to, &x);
         do_edge(w, b, s, &x);
     }
     if (tr_at(f, t)->op == TR_OP_RET)
@@ -478,6 +539,13 @@ static void do_body(owning *w, tr_bid b) {
         if (tr_own_is_owner(&w->o, p) && !tr_bits_get(&live, w->o.root_no[p]))
             count(w, &at, TR_OP_RELEASE, p);
     }
+}
+
+static void do_meet(owning *w, tr_bid b) {
+    tr_bld at = {.fn = w->o.f, .blk = b, .before = tr_blk_at(w->o.f, b)->first};
+    for (uint32_t r = 0; w->meet[b] && r < w->o.roots.n; r++)
+        if (tr_bits_get(w->meet[b], r))
+            count(w, &at, TR_OP_RELEASE, w->o.roots.d[r]);
 }
 
 /* The pass has been here before. */
@@ -549,9 +617,14 @@ bool tr_opt_own(tr_prog *p, tr_fn *f) {
     }
     find_lives(&w);
     uint32_t n = f->rpo.n;
+    w.meet = TR_NEW_N(&f->ctx->arena, tr_bits *, f->blks.n + 1u);
+    for (uint32_t i = 0; i < n; i++)
+        plan_meet(&w, f->rpo.d[i]);
     for (uint32_t i = 0; i < n;
          i++) /* bodies first: what is put at the start of a block must stay before them */
         do_body(&w, f->rpo.d[i]);
+    for (uint32_t i = 0; i < n; i++)
+        do_meet(&w, f->rpo.d[i]);
     for (uint32_t i = 0; i < n; i++)
         do_end(&w, f->rpo.d[i]);
     if (p->handles)

@@ -20,6 +20,8 @@ typedef struct tr_own {
 bool tr_own_find(tr_fn *f, tr_own *out);
 /* Is v a block argument that owns what each jump passes for it? */
 bool tr_own_is_owner(const tr_own *o, tr_val v);
+/* Is v a tuple whose parts are the values that it was made of, so that their references are its own? */
+bool tr_own_is_made_of(const tr_fn *f, tr_val v);
 /* After the pass: every path gives back what it holds, once, and uses nothing after; those of exceptions too,
  * where they may be caught (handles). False with a sentence. */
 bool tr_own_check(tr_fn *f, bool handles, const char **why);

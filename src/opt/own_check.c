@@ -35,6 +35,19 @@ static bool take_held(checker *c, tr_val v) {
     return true;
 }
 
+/* What is returned: a reference of its own, or those of what it is made of. */
+static bool take_returned(checker *c, tr_val v) {
+    const tr_fn *f = c->o.f;
+    bool ok = true;
+    if (!tr_ty_is_counted(tr_at(f, v)->ty) || tr_is_const(tr_at(f, v)))
+        return true;
+    if (c->held[v] || !tr_own_is_made_of(f, v))
+        return take_held(c, v);
+    for (uint32_t i = 0; ok && i < tr_at(f, v)->nargs; i++)
+        ok = take_returned(c, tr_arg(f, v, i));
+    return ok;
+}
+
 static bool roots_held(checker *c, tr_val v) {
     for (uint32_t r = 0; c->o.of[v] && r < c->o.roots.n; r++)
         if (tr_bits_get(c->o.of[v], r) && !c->held[c->o.roots.d[r]])
@@ -141,7 +154,7 @@ static bool check_block(checker *c, tr_bid b) {
     if (tr_at(f, t)->op != TR_OP_RET && tr_at(f, t)->op != TR_OP_YIELD)
         return true;
     tr_val v = tr_at(f, t)->op == TR_OP_RET ? tr_arg(f, t, 0) : TR_NOVAL;
-    if (v != TR_NOVAL && tr_ty_is_counted(tr_at(f, v)->ty) && !tr_is_const(tr_at(f, v)) && !take_held(c, v))
+    if (v != TR_NOVAL && !take_returned(c, v))
         return false;
     for (tr_val k = 0; k < f->ins.n; k++)
         if (c->held[k])

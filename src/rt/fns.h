@@ -18,6 +18,7 @@ size_t tr_rt_stack_left(void);
 void *tr_rt_alloc(tr_frame *f, uint64_t bytes);
 void *tr_rt_cell(tr_frame *f, uint64_t bytes);
 void tr_rt_free(tr_frame *f, void *mem);
+void tr_rt_release(tr_frame *f, void *owner);
 
 /* Lists (list.c). */
 void *tr_rt_list_new(tr_frame *f, int64_t n, const tr_shape *shape);

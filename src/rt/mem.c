@@ -201,6 +201,13 @@ void tr_rt_free(tr_frame *f, void *mem) {
     free_chain(f, m);
 }
 
+/* What compiled code does in place in a loop. */
+void tr_rt_release(tr_frame *f, void *owner) {
+    bool counted = owner && !((uintptr_t)owner & 1u);
+    if (counted && give_back(owner))
+        tr_rt_free(f, owner);
+}
+
 /* The next array of those that `parts` describes; strides that are not given go to `room`. */
 static tr_extent next_extent(const int64_t **parts, int64_t *room) {
     const int64_t *p = *parts;

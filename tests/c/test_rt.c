@@ -138,6 +138,21 @@ static void test_mem(void) {
     tr_rt_mem_unref(m[4]);
 }
 
+static void test_release(void) {
+    tr_frame f;
+    tr_rt_frame_init(&f, &host);
+    tr_mem *m = tr_rt_alloc(&f, 8);
+    assert(m && "so few bytes there are");
+    tr_rt_release(&f, NULL);
+    tr_rt_release(&f, (char *)m + 1); /* Python's, which nobody counts here */
+    m->refs = 2;
+    tr_rt_release(&f, m);
+    assert(m->refs == 1 && f.nfree == 0 && "somebody has it");
+    tr_rt_release(&f, m);
+    assert(f.nfree == 1 && f.mems.next == &f.mems && "that was the last");
+    tr_rt_frame_fini(&f);
+}
+
 static void test_numbers(void) {
     assert(tr_rt_ipow(3, 5) == 243 && tr_rt_ipow(2, 63) == INT64_MIN && tr_rt_ipow(2, 64) == 0);
     assert(tr_rt_ipow(7, -1) == 0 && tr_rt_ipow(-1, -3) == -1 && tr_rt_ipow(1, -9) == 1 &&
@@ -744,6 +759,7 @@ int main(void) {
     test_print_array();
     test_specs();
     test_mem();
+    test_release();
     test_numbers();
     test_complex();
     test_random();

@@ -1,7 +1,7 @@
 /* Common-subexpression elimination: equal pure operations are computed once, and a check that an equal one
- * has passed is dropped; behind a check, or a branch, its condition chooses nothing. What asks a list or a
- * table is one with an equal question of before, where nothing can have changed any list between:
- * `if k in d: d[k] += 1` looks for k once.
+ * has passed is dropped; behind a check, or a branch, its condition chooses nothing, nor does its opposite.
+ * What asks a list or a table is one with an equal question of before, where nothing can have changed any
+ * list between: `if k in d: d[k] += 1` looks for k once, and enters it nowhere.
  *
  * Value numbering scoped by the dominator tree: a walk in its order keeps a hash table of what the blocks
  * above have computed, and forgets a block's entries when it leaves it. Questions have besides the number of
@@ -27,7 +27,9 @@ typedef struct table {
     uint32_t *bucket; /* index into entries, UINT32_MAX ends */
     uint32_t mask;
     TR_VEC(entry) entries;
-    uint32_t *holds;       /* per value: how many checks and branches say that this condition is true here */
+    uint32_t *holds;       /* per value: how many checks and branches say that this condition is true here, */
+    uint32_t *fails;       /* and how many branches that it is not */
+    tr_val truth[2];       /* the constants */
     uint32_t time, *ended; /* now, and per block where it ended */
     uint32_t times;        /* how many there were */
     bool changed;
@@ -109,15 +111,44 @@ static void put_for(table *t, tr_val v, tr_val same) {
     t->changed = true;
 }
 
-/* What the instruction comes to where a condition holds that it asks for; TR_NOVAL: it asks for none. */
+/* What condition v is here, where a check or a branch has said so of it, or of its opposite; of floats two
+ * orders may both be false. TR_NOVAL: that is not known. */
+static tr_val known_here(const table *t, tr_val v) {
+    const tr_ins *in = tr_at(t->f, v);
+    if (t->holds[v] || t->fails[v])
+        return t->truth[t->holds[v] != 0];
+    if (in->op != TR_OP_CMP || !tr_opt_is_int_type(tr_at(t->f, in->args[0])->ty))
+        return TR_NOVAL;
+    tr_ins opposite = *in;
+    opposite.sub = (uint8_t)tr_cmp_inverse[in->sub];
+    tr_val v2 = find(t, &opposite, hash_of(&opposite));
+    return v2 == TR_NOVAL || (!t->holds[v2] && !t->fails[v2]) ? TR_NOVAL : t->truth[t->fails[v2] != 0];
+}
+
+/* What the instruction comes to where it is known what a condition is that it asks for; TR_NOVAL: it asks for
+ * none. */
 static tr_val behind_check(const table *t, const tr_ins *in) {
-    bool either = in->op == TR_OP_OR && in->ty->kind == TR_TY_BOOL;
-    if (in->op == TR_OP_SELECT && t->holds[in->args[0]])
-        return in->args[1];
-    for (uint32_t k = 0; either && k < 2; k++)
-        if (t->holds[in->args[k]])
+    bool either = (in->op == TR_OP_OR || in->op == TR_OP_AND) && in->ty->kind == TR_TY_BOOL;
+    if (in->op == TR_OP_SELECT && (t->holds[in->args[0]] || t->fails[in->args[0]]))
+        return in->args[t->holds[in->args[0]] ? 1 : 2];
+    for (uint32_t k = 0; either && k < 2; k++) {
+        const uint32_t *decides = in->op == TR_OP_OR ? t->holds : t->fails;
+        const uint32_t *other = in->op == TR_OP_OR ? t->fails : t->holds;
+        if (decides[in->args[k]])
             return in->args[k];
+        if (other[in->args[k]])
+            return in->args[1 - k];
+    }
     return TR_NOVAL;
+}
+
+/* A branch whose way is known here; tr_opt_simplify makes a jump of it. */
+static void decide(table *t, tr_ins *in) {
+    tr_val known = known_here(t, in->args[0]);
+    if (known != TR_NOVAL) {
+        in->args[0] = known;
+        t->changed = true;
+    }
 }
 
 static void number(table *t, tr_val v) {
@@ -130,6 +161,8 @@ static void number(table *t, tr_val v) {
         put_for(t, v, known);
         return;
     }
+    if (in->op == TR_OP_CBR)
+        decide(t, in);
     if (may_change_lists(in))
         t->time = ++t->times;
     if ((!tr_opt_is_pure(in) || !in->nargs) && !is_check(in) && !is_question(in))
@@ -142,6 +175,8 @@ static void number(table *t, tr_val v) {
     }
     uint64_t h = hash_of(in);
     tr_val same = find(t, in, h);
+    if (same == TR_NOVAL)
+        same = known_here(t, v);
     if (same == TR_NOVAL) {
         add(t, v, h);
         return;
@@ -156,11 +191,10 @@ static tr_bid only_way(const tr_fn *f, tr_bid b) {
     return from->n == 1 && tr_at(f, tr_blk_at(f, from->d[0])->last)->op != TR_OP_TRY ? from->d[0] : TR_NOBLK;
 }
 
-/* The condition that is true where a block goes on in that one; TR_NOVAL: none. */
-static tr_val chosen_by(const tr_fn *f, tr_bid from, tr_bid b) {
+/* The branch by which a block goes on in that one; NULL: by none, or whatever its condition is. */
+static const tr_ins *chosen_by(const tr_fn *f, tr_bid from, tr_bid b) {
     const tr_ins *last = tr_at(f, tr_blk_at(f, from)->last);
-    return last->op == TR_OP_CBR && last->imm.succ[0].to == b && last->imm.succ[1].to != b ? last->args[0]
-                                                                                           : TR_NOVAL;
+    return last->op == TR_OP_CBR && (last->imm.succ[0].to == b) != (last->imm.succ[1].to == b) ? last : NULL;
 }
 
 static void walk(table *t, tr_bid b) {
@@ -168,9 +202,10 @@ static void walk(table *t, tr_bid b) {
     uint32_t mark = t->entries.n;
     tr_bid from = only_way(t->f, b);
     t->time = from == TR_NOBLK ? ++t->times : t->ended[from];
-    tr_val holds = from == TR_NOBLK ? TR_NOVAL : chosen_by(t->f, from, b);
-    if (holds != TR_NOVAL)
-        t->holds[holds]++;
+    const tr_ins *by = from == TR_NOBLK ? NULL : chosen_by(t->f, from, b);
+    uint32_t *told = !by ? NULL : &(by->imm.succ[0].to == b ? t->holds : t->fails)[by->args[0]];
+    if (told)
+        ++*told;
     for (tr_val v = tr_blk_at(t->f, b)->first, next; v != TR_NOVAL; v = next) {
         next = tr_at(t->f, v)->next;
         number(t, v);
@@ -180,12 +215,14 @@ static void walk(table *t, tr_bid b) {
         walk(t, c);
     while (t->entries.n > mark)
         forget(t);
-    if (holds != TR_NOVAL)
-        t->holds[holds]--;
+    if (told)
+        --*told;
 }
 
 bool tr_opt_cse(tr_prog *p, tr_fn *f) {
     (void)p;
+    const tr_ty *truth = tr_ty_scalar(f->ctx->types, TR_TY_BOOL);
+    tr_val known[2] = {tr_const_int(f, truth, 0), tr_const_int(f, truth, 1)};
     uint32_t n = 64;
     while (n < f->ins.n)
         n *= 2;
@@ -193,6 +230,8 @@ bool tr_opt_cse(tr_prog *p, tr_fn *f) {
     t.bucket = TR_NEW_N(&f->ctx->arena, uint32_t, n);
     t.ended = TR_NEW_N(&f->ctx->arena, uint32_t, f->blks.n);
     t.holds = TR_NEW_N(&f->ctx->arena, uint32_t, n);
+    t.fails = TR_NEW_N(&f->ctx->arena, uint32_t, n);
+    memcpy(t.truth, known, sizeof known);
     memset(t.bucket, 0xff, n * sizeof *t.bucket);
     walk(&t, 0);
     tr_repl_apply(f, &t.r);
