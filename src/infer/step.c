@@ -757,12 +757,42 @@ static bool has_string(const tr_ty *text) {
     return false;
 }
 
+static bool is_codec_arg(tr_em *e, tr_tv x, bool number, bool bytes) {
+    const char *s;
+    if (number)
+        return tr_ty_is_int(tr_em_strong(e, x).ty);
+    if (bytes)
+        return x.ty->kind == TR_TY_BYTES;
+    return x.ty->kind == TR_TY_STRING || x.ty->kind == TR_TY_TEXT || tr_tv_lit_str(x, &s);
+}
+
+/* Errors of codecs have five arguments of certain types; what they say is made of these. */
+static bool check_codec_args(tr_em *e, uint32_t exc, tr_tv x, uint32_t n) {
+    bool decode = exc == TR_EXC_UNIDECODE;
+    if (!decode && exc != TR_EXC_UNIENCODE)
+        return true;
+    if (n != 5)
+        return tr_em_error(e, "%s() takes exactly 5 arguments (%u given)", tr_exc_name[exc], n);
+    for (uint32_t i = 0; i < n; i++) {
+        bool number = i == 2 || i == 3, bytes = decode && i == 1;
+        if (!is_codec_arg(e, tr_em_item(e, x, i), number, bytes))
+            return tr_em_error(e, "argument %u of %s() must be %s, not %s", i + 1, tr_exc_name[exc],
+                               number  ? "int"
+                               : bytes ? "bytes"
+                                       : "str",
+                               tr_em_tyname(e, tr_em_item(e, x, i).ty));
+    }
+    return true;
+}
+
 /* Class, payload and site. */
 static bool raise_made(tr_em *e, tr_tv x, const tr_raising *links) {
     uint32_t n;
     const tr_obj *cls = class_to_raise(x, &n);
     if (!cls)
         return tr_em_error(e, "exceptions must derive from BaseException, not %s", tr_em_tyname(e, x.ty));
+    if (!check_codec_args(e, cls->u.exc, x, n))
+        return false;
     bool format = n == 1 && x.ty->items[0]->kind == TR_TY_TEXT &&
                   !has_string(x.ty->items[0]); /* the message is the f-string */
     if (format) {

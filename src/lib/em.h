@@ -176,6 +176,8 @@ tr_tv tr_em_item(tr_em *e, tr_tv agg, uint32_t i);
 tr_tv tr_em_callrt(tr_em *e, tr_rt row, const tr_ty *ret, const char *text, uint32_t n, const tr_tv *x);
 /* Leaves the function with an exception unless cond holds. text: "... {0} ..." shows payload values. */
 void tr_em_check(tr_em *e, tr_tv cond, tr_exc exc, const char *text, uint32_t n, const tr_tv *payload);
+/* The same with the exception's own arguments: constants, and payload values. */
+void tr_em_check_args(tr_em *e, tr_tv cond, tr_exc exc, uint32_t n, const tr_tv *args);
 /* A message with the shapes of two operands that do not fit each other: `lead` (3,4) `between`
  * (3,5). What the caller has put there before stays: payload values, as many as n, of which the
  * first two are the sizes that differ. Where there is no room for all axes, these alone are told.

@@ -121,29 +121,18 @@ def test_numbers(s, x, y, z, i, c):
 
 STRICT = [method(f"s.decode({a})") for a in ("", "'utf-8'", "'ascii'", "'latin1'")]
 ENCODE = [method(f"s.encode({a})") for a in ("", "'utf-8'", "'ascii'", "'latin1'")]
-LOOSE = [
-    method(f"s.encode('{c}', '{e}')") for c in ("utf-8", "ascii", "latin-1") for e in ("replace", "ignore")
-]
-
-
-def codec(f, s):
-    """As CPython's; what it cannot do is a ValueError, of which CPython's is one."""
-    got, want = outcome(f, s), outcome(f.py_func, s)
-    if isinstance(want, tuple):
-        assert issubclass(want[0], ValueError) and got[0] is ValueError
-        assert got[1][0].endswith(f"in position {want[1][2]}")
-    else:
-        assert got == want and type(got) is type(want)
+CODECS = ("utf-8", "ascii", "latin-1")
+HANDLERS = ("replace", "ignore", "backslashreplace", "surrogateescape", "surrogatepass", "xmlcharrefreplace")
+LOOSE = [method(f"s.encode('{c}', '{e}')") for c in CODECS for e in HANDLERS]
+LOOSE_BYTES = [method(f"s.decode('{c}', '{e}')") for c in CODECS for e in HANDLERS[:-1]]
 
 
 @settings(deadline=None, max_examples=300)
 @given(s=BYTES, t=st.text(st.sampled_from("aé€😀\ud800\0\x7f\x80ÿĀ\uffff\U0010ffff"), max_size=6))
 def test_encodings(s, t):
-    for f in STRICT:
-        codec(f, s)
-    for f in ENCODE:
-        codec(f, t)
-    for f in LOOSE:
+    for f in STRICT + LOOSE_BYTES:
+        agree(f, s)
+    for f in ENCODE + LOOSE:
         agree(f, t)
     assert STRICT[0](t.encode("utf-8", "ignore")) == t.encode("utf-8", "ignore").decode()
 
@@ -155,9 +144,73 @@ def test_encodings(s, t):
     )
 )
 def test_bad_utf8(s):
-    codec(STRICT[0], s)
-    agree(PLAIN[-2], s)
-    agree(PLAIN[-1], s)
+    for f in (STRICT[0], PLAIN[-2], PLAIN[-1], *LOOSE_BYTES[:5]):
+        agree(f, s)
+
+
+@njit
+def told(s, strict):
+    try:
+        return s.encode("ascii").decode("ascii") if strict else s.encode("latin-1").decode()
+    except UnicodeDecodeError as e:
+        return f"{e}, {e!r}, {e.encoding}, {e.reason}, {e.start}, {e.end}"
+    except UnicodeEncodeError as e:
+        return f"{e}, {e!r}, {e.encoding}, {e.reason}, {e.start}, {e.end}"
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.text(st.sampled_from("aé€😀\ud800\x7f\x80ÿÃ©\u2028"), max_size=4), st.booleans())
+def test_a_caught_error_of_a_codec(s, strict):
+    agree(told, s, strict)
+
+
+@njit
+def by_hand(s, start, end):
+    try:
+        raise UnicodeEncodeError("mine", s, start, end, f"{start} is bad")
+    except UnicodeError as e:
+        return str(e), repr(e), e.start, e.end
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.text(max_size=3), st.integers(0, 4), st.integers(-1, 5))
+def test_an_error_of_a_codec_by_hand(s, start, end):
+    agree(by_hand, s, start, end)
+
+
+@njit
+def start_of(k):
+    try:
+        if k:
+            raise ValueError("no codec")
+        return b"\xff".decode()
+    except ValueError as e:
+        return str(e.start)
+
+
+def test_which_exceptions_have_a_start():
+    assert start_of(0) == "0"
+    with pytest.raises(AttributeError, match="no attribute 'start'"):
+        start_of(1)
+
+
+@njit
+def of_one(s):
+    raise UnicodeDecodeError(s)
+
+
+@njit
+def of_a_str(s):
+    raise UnicodeDecodeError("ascii", s, 0, 1, "why")
+
+
+@pytest.mark.parametrize(
+    ("f", "text"),
+    [(of_one, r"exactly 5 arguments \(1 given\)"), (of_a_str, "argument 2 .* must be bytes, not str")],
+)
+def test_arguments_of_an_error_of_a_codec(f, text):
+    with pytest.raises(TypeError, match=text):
+        f("s")
 
 
 # --- ways in and out ---
@@ -304,7 +357,7 @@ def test_wrong_items():
         store(b"abc")
 
 
-@pytest.mark.parametrize("code", ["s % 1", "s.decode('cp1252')", "s.decode(errors='surrogateescape')"])
+@pytest.mark.parametrize("code", ["s % 1", "s.decode('cp1252')", "s.decode(errors='xmlcharrefreplace')"])
 def test_left_out(code):
     with pytest.raises(UnsupportedError):
         method(code)(b"abc")
