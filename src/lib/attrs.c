@@ -173,7 +173,7 @@ static const char *python_class(tr_tv x) {
 
 /* Is it a method of str that is not compiled? */
 static bool is_left_out(const char *name) {
-    static const char *const names[] = {"encode", "format", "format_map", "maketrans"};
+    static const char *const names[] = {"encode", "format", "maketrans"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], name) == 0)
             return true;

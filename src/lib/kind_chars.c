@@ -322,6 +322,11 @@ bool tr_lib_len_chars(tr_em *e, tr_tv x, tr_tv *n) {
     return tr_lib_count_chars(e, x, n);
 }
 
+/* The host's NumPy writes it, which knows that the last axis is an item's. */
+bool tr_lib_show_chars(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
+    return tr_lib_show_items(e, tr_chars_raw(e, x), repr, tr_chars_is_wide(x.ty) ? "U" : "S", to);
+}
+
 bool tr_lib_at_chars(tr_em *e, tr_tv x, tr_tv i, tr_tv *out) {
     bool wide = tr_chars_is_wide(x.ty);
     if (!tr_lib_at_array(e, tr_chars_raw(e, x), i, out))

@@ -35,6 +35,7 @@ typedef struct filling {
     uint32_t npos;
     const tr_tv *pos;
     tr_tv named; /* the row's **kwargs; no type: there are none */
+    tr_tv map;   /* of format_map(), which has no others */
     tr_tv
         more; /* a sequence of further ones by position, of which the running program knows how many it has */
     int next; /* the field without a number that comes next; -1: fields have numbers */
@@ -75,6 +76,8 @@ static bool by_number(filling *k, int i, tr_tv *out) {
 
 static bool by_name(filling *k, const char *s, size_t n, tr_tv *out) {
     tr_tv named = k->named;
+    if (k->map.ty)
+        return tr_em_getitem(k->e, k->map, known(k->e, s, n), out);
     for (uint32_t i = 0; named.ty && i < tr_em_keyed_n(named.ty); i++) {
         const char *name = tr_em_keyed_name(named.ty, i);
         if (strlen(name) == n && memcmp(name, s, n) == 0) {
@@ -89,6 +92,8 @@ static bool first_of(filling *k, const char *s, size_t n, tr_tv *out) {
     int i = number(s, n);
     if (n && i < 0)
         return by_name(k, s, n, out);
+    if (k->map.ty)
+        return tr_em_error(k->e, "Format string contains positional fields");
     if (!n && k->numbered)
         return tr_em_error(k->e,
                            "cannot switch from manual field specification to automatic field numbering");
@@ -131,7 +136,7 @@ static bool named(filling *k, const char *s, size_t n, tr_tv *out) {
 
 static bool converted(tr_em *e, char how, tr_tv x, tr_tv *out) {
     if (how == 'a')
-        return tr_em_unsupported(e, "format-spec", "the conversion '!a'");
+        return tr_em_ascii(e, x, out);
     if (how != 'r' && how != 's')
         return tr_em_error(e, "Unknown conversion specifier %c", how);
     return tr_em_str(e, x, how == 'r', out);
@@ -215,6 +220,11 @@ static bool filled(filling *k, tr_tv self, tr_tv *out) {
 
 bool tr_lib_str_format(tr_em *e, const tr_bcall *c, tr_tv *out) {
     filling k = {.e = e, .npos = c->nvar, .pos = c->var, .named = c->a[c->n - 1]};
+    return filled(&k, c->a[0], out);
+}
+
+bool tr_lib_str_format_map(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    filling k = {.e = e, .map = c->a[1]};
     return filled(&k, c->a[0], out);
 }
 
@@ -366,6 +376,7 @@ static bool as_type(tr_em *e, const percent *p, tr_tv x, char *as, tr_tv *out) {
     switch (type) {
     case 's':
     case 'r': *as = 0; return tr_em_str(e, x, type == 'r', out);
+    case 'a': *as = 0; return tr_em_ascii(e, x, out);
     case 'c': *as = 0; return as_char(e, x, out);
     case 'd':
     case 'i':

@@ -222,7 +222,7 @@ def test_a_value_of_an_item_stays():
     [
         "a.sum()",
         "a * 2",
-        "print(a)",
+        "str(a)",
         "np.empty(3, a.dtype)",
         "a.view('U1')",
         "np.max(a)",
