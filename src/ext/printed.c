@@ -10,7 +10,8 @@ static PyObject *dtype_name(const tr_rt_piece *p, uint32_t *ndim) {
     if (!kind || p->dtype[1] || !*ndim)
         return PyUnicode_FromString(p->dtype);
     --*ndim;
-    return PyUnicode_FromFormat("%c%zd", kind, (Py_ssize_t)(tr_rt_piece_axis(p, *ndim) / (kind == 'U' ? 4 : 1)));
+    return PyUnicode_FromFormat("%c%zd", kind,
+                                (Py_ssize_t)(tr_rt_piece_axis(p, *ndim) / (kind == 'U' ? 4 : 1)));
 }
 
 /* str() or repr() of an array, of a copy of its items, as those may have to be aligned. Axes that were handed

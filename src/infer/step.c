@@ -583,8 +583,7 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
         return makes_list(in) ? step_list(e, src, v, a, out) : step_genexpr(e, src, v, a, out);
     case TR_OP_FORMAT: return tr_em_text(e, in->nargs, a, out);
     case TR_OP_SPEC: return tr_em_spec(e, a[0], a[1], out);
-    case TR_OP_REPR:
-        return in->imm.i ? tr_em_ascii(e, a[0], out) : tr_em_str(e, a[0], true, out);
+    case TR_OP_REPR: return in->imm.i ? tr_em_ascii(e, a[0], out) : tr_em_str(e, a[0], true, out);
     case TR_OP_CHECKDEF: {
         tr_tv ok = tr_em_strong(e, a[0]);
         const char *text =

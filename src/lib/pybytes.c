@@ -2,6 +2,7 @@
  * the characters that bytes are; what is a letter or a blank is so in ASCII alone (rt/bytes.c). */
 #include <string.h>
 
+#include "lib/chars.h"
 #include "lib/fam.h"
 #include "lib/families.h"
 #include "lib/kinds.h"
@@ -233,8 +234,9 @@ static tr_tv constant(tr_em *e, const char *s) {
     return tr_em_lit(e, tr_obj_str(&e->ctx->arena, s));
 }
 
-/* Raises where the handler of errors does. `object`: what is converted, as a str or as bytes. */
-static void check_coded(tr_em *e, int how, tr_tv object, tr_tv s) {
+/* Leaves with what is wrong unless `good` holds (no type: unless nothing is). `object`: what is converted, as a
+ * str or as bytes; s: its characters. */
+static void check_codec(tr_em *e, int how, tr_tv good, tr_tv object, tr_tv s) {
     static const char *const names[] = {"utf-8", "ascii", "latin-1"},
                              *const reasons[] = {"surrogates not allowed", "ordinal not in range(128)",
                                                  "ordinal not in range(256)"},
@@ -242,26 +244,35 @@ static void check_coded(tr_em *e, int how, tr_tv object, tr_tv s) {
                                                    [TR_CODE_BAD_MIDDLE] = "invalid continuation byte",
                                                    [TR_CODE_BAD_END] = "unexpected end of data"};
     const tr_ty *i64 = tr_fam_ty(e, TR_TY_I64);
-    int kind = how & TR_CODE_KIND, handler = how & TR_CODE_HANDLER;
-    bool decode = how & TR_CODE_DECODE;
-    if ((handler != TR_CODE_STRICT && handler != TR_CODE_ESCAPE && handler != TR_CODE_PASS) ||
-        (decode && kind == TR_CODE_LATIN1))
-        return;
-    tr_tv v[3] = {tr_em_i64(e, how), s}, w[3] = {v[0]};
-    tr_tv start = tr_em_callrt(e, TR_RT_BYTES_BAD, i64, NULL, 2, v);
-    w[1] = start;
-    w[2] = s;
-    tr_tv why = tr_em_callrt(e, TR_RT_BYTES_WHY, i64, NULL, 3, w),
+    int kind = how & TR_CODE_KIND;
+    bool decode = how & TR_CODE_DECODE, several = decode && kind == TR_CODE_UTF8;
+    tr_tv v[3] = {tr_em_i64(e, how), s}, start = tr_em_callrt(e, TR_RT_BYTES_BAD, i64, NULL, 2, v);
+    v[1] = start;
+    v[2] = s;
+    tr_tv why = tr_em_callrt(e, TR_RT_BYTES_WHY, i64, NULL, 3, v),
           end = tr_em_op2(e, TR_OP_SHR, why, tr_em_i64(e, TR_CODE_WHY_BITS)),
           which = tr_em_op2(e, TR_OP_AND, why, tr_em_i64(e, (1 << TR_CODE_WHY_BITS) - 1));
-    bool several = decode && kind == TR_CODE_UTF8;
     for (int k = TR_CODE_BAD_START; k <= (several ? TR_CODE_BAD_END : TR_CODE_BAD_START); k++) {
-        tr_tv good = several ? tr_em_cmp(e, TR_CMP_NE, which, tr_em_i64(e, k))
-                             : tr_em_cmp(e, TR_CMP_LT, start, tr_em_i64(e, 0)),
+        tr_tv fine = several   ? tr_em_cmp(e, TR_CMP_NE, which, tr_em_i64(e, k))
+                     : good.ty ? good
+                               : tr_em_cmp(e, TR_CMP_LT, start, tr_em_i64(e, 0)),
               args[] = {constant(e, names[kind]), object, start, end,
                         constant(e, several ? malformed[k] : reasons[kind])};
-        tr_em_check_args(e, good, decode ? TR_EXC_UNIDECODE : TR_EXC_UNIENCODE, 5, args);
+        tr_em_check_args(e, fine, decode ? TR_EXC_UNIDECODE : TR_EXC_UNIENCODE, 5, args);
     }
+}
+
+void tr_chars_check_ascii(tr_em *e, tr_tv good, tr_tv object, tr_tv s) {
+    check_codec(e, TR_CODE_ASCII | (is_bytes(object) ? TR_CODE_DECODE : 0), good, object, s);
+}
+
+/* Raises where the handler of errors does. */
+static void check_coded(tr_em *e, int how, tr_tv object, tr_tv s) {
+    int handler = how & TR_CODE_HANDLER;
+    bool raises = handler == TR_CODE_STRICT || handler == TR_CODE_ESCAPE || handler == TR_CODE_PASS,
+         all = how & TR_CODE_DECODE && (how & TR_CODE_KIND) == TR_CODE_LATIN1;
+    if (raises && !all)
+        check_codec(e, how, (tr_tv){NULL, TR_NOVAL}, object, s);
 }
 
 static bool coded(tr_em *e, const tr_bcall *c, tr_tv object, tr_tv s, bool decode, tr_tv *out) {

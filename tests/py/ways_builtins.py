@@ -288,6 +288,7 @@ group(
         "ord(s[0])", "hash(s) == hash(s + t[:0]), hash((n, 2.5 * n))", "chr(n + 230)", "int(str(n) + '7')", "float(str(n) + '.5')", "f'{n:03d}{s!r}{t:>4}'", "s and t", "not t",
         "t if n > 1 else 'none'", "(t, n) == (s, n)", "f'{n:{n + 4}}{s:>{n + 9}}'", "'{:>{}}{k!r}'.format(n, n + 2, k=s)",
         "'%5d %-4s %r %*.1f' % (n, s, t, n + 6, n / 3)", "s.encode()", "s.encode('ascii', 'replace')", "ascii(s)",
+        "'{x:>{w}}{x!a}'.format_map({'x': s, 'w': n}), f'{t!a}|%a' % n",
         "s.translate(str.maketrans('ab', 'ba'))",
     ],
     ("Abc é\tab", "ab", 3),

@@ -205,6 +205,17 @@ def handles_arrays(a, k):
     return b, b.sum()
 
 
+@feature(("abc",), ("aé€",), ("\ud800",))
+def raises_of_a_codec(s):
+    try:
+        s = s.encode("latin-1").decode()
+    except UnicodeEncodeError as e:
+        return e.encoding, e.reason, e.start, e.end, str(e)
+    except UnicodeDecodeError as e:
+        return e.encoding, e.reason, e.start, e.end, repr(e)
+    return s.encode("ascii").decode(), 0, 0, 0, ""
+
+
 OWN_ARGUMENTS = {
     "UnicodeEncodeError": "'n is', 'text', n, 4, 'why'",
     "UnicodeDecodeError": "'n is', b'text', n, 4, 'why'",
