@@ -109,6 +109,7 @@ bool tr_chars_of_sequence(tr_em *e, tr_tv x, tr_tv *out);
 /* Numbers that are equal, less or more as the strings of an array of one axis are. */
 bool tr_chars_ranks(tr_em *e, tr_tv x, tr_tv *out);
 /* A bytearray as bytes; other values unchanged (lib/kind_bytearray.c). */
+bool tr_lib_str_decoded(tr_em *e, const tr_bcall *c, tr_tv *out); /* str(b, encoding, errors): pybytes.c */
 bool tr_lib_bytearray_bytes(tr_em *e, tr_tv x, tr_tv *out);
 /* A new one: of nothing (absent), so many zeros, bytes, integers. */
 bool tr_lib_bytearray_of(tr_em *e, tr_tv x, tr_tv *out);

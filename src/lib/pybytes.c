@@ -307,6 +307,30 @@ static bool of_array(tr_em *e, tr_tv x, tr_tv *out) {
     return made(e, true, tr_em_make_string(e, TR_RT_BYTES_OF_ITEMS, 2, v), out);
 }
 
+/* tobytes(): of another order than C's the items would have to be moved first. */
+bool tr_lib_arr_tobytes(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    const char *order = "C";
+    if (!tr_lib_is_array(c->a[0]))
+        return tr_em_unsupported(e, "array-member", "'tobytes' of %s", tr_em_tyname(e, c->a[0].ty));
+    if (tr_fam_given(c->a[1]) && (!tr_tv_lit_str(c->a[1], &order) || strcmp(order, "C") != 0))
+        return tr_em_unsupported(e, "order", "tobytes() in an order other than C");
+    return of_array(e, c->a[0], out);
+}
+
+bool tr_lib_str_decoded(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv x[3] = {c->a[0], c->a[1], c->a[2]};
+    if (!x[0].ty)
+        return tr_em_text(e, 0, NULL, out);
+    if (tr_lib_is_text(x[0]))
+        return tr_em_error(e, "decoding str is not supported");
+    if (!tr_lib_bytearray_bytes(e, x[0], &x[0]) || (tr_lib_is_array(x[0]) && !of_array(e, x[0], &x[0])))
+        return false;
+    if (!is_bytes(x[0]))
+        return tr_em_error(e, "decoding to str: need a bytes-like object, %s found",
+                           tr_em_tyname(e, x[0].ty));
+    return tr_lib_bytes_decode(e, &(tr_bcall){.n = 3, .a = x}, out);
+}
+
 /* Of an iterable of integers, which become a list first. */
 static bool of_items(tr_em *e, tr_tv x, tr_tv *out) {
     if (tr_lib_kind(x.ty)->iter == tr_lib_iter_no && x.ty->kind != TR_TY_LIST)

@@ -12,6 +12,8 @@
 
 /* str(): of a number at run time a text for messages and print() alone. */
 bool tr_lib_py_str(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    if (c->a[1].ty || c->a[2].ty)
+        return tr_lib_str_decoded(e, c, out);
     return c->a[0].ty ? tr_em_str(e, c->a[0], false, out) : tr_em_text(e, 0, NULL, out);
 }
 

@@ -365,3 +365,81 @@ def test_left_out(code):
 
 def test_a_str_differs():
     assert method("s == 'a', s != 'a'")(b"a") == (False, True)
+
+
+# --- of other things ---
+
+
+@njit
+def decoded(b):
+    return str(b, "utf-8"), str(b, "ascii", "replace"), str(b, errors="ignore"), str(encoding="ascii")
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.binary(max_size=4))
+def test_str_of_bytes(b):
+    agree(decoded, b)
+    assert outcome(decoded, bytearray(b)) == outcome(decoded, b)
+
+
+@pytest.mark.parametrize(
+    ("x", "text"), [(5, "need a bytes-like object, int64 found"), ("s", "decoding str is not supported")]
+)
+def test_str_of_what_is_no_bytes(x, text):
+    with pytest.raises(TypingError, match=text):
+        njit(lambda x: str(x, "ascii"))(x)
+
+
+@njit
+def memory(a):
+    return a.tobytes()
+
+
+@njit
+def listed(a):
+    return a.tolist()
+
+
+ARRAYS = [
+    np.arange(3.0),
+    np.arange(6, dtype=np.int32).reshape(2, 3).T,
+    np.array([True, False]),
+    np.array([1 + 2j], np.complex64),
+    np.array(2.5),
+    np.arange(10, dtype=np.uint16)[::-3],
+    np.array([0.1, np.inf], np.float16),
+    np.zeros((2, 0)),
+    np.arange(8, dtype=np.float32).reshape(2, 2, 2),
+]
+
+
+@pytest.mark.parametrize("a", ARRAYS, ids=range(len(ARRAYS)))
+def test_arrays_as_bytes_and_lists(a):
+    for f in (memory, listed):
+        agree(f, a)
+        assert repr(f(a)) == repr(f.py_func(a))
+
+
+def test_lists_of_strings_and_of_views_of_memory():
+    for a in (np.array(["ab", "", "é"]), np.array([[b"x"], [b""]])):
+        agree(listed, a)
+    for x in (bytearray(b"ab"), memoryview(b"ab")):
+        assert listed(x) == list(x) and memory(x) == bytes(x)
+
+
+def test_what_is_no_list_and_no_bytes():
+    for f, a in (
+        (listed, np.array([1], "M8[s]")),
+        (memory, np.array(["a"])),
+        (memory, np.array([1], "M8[s]")),
+    ):
+        with pytest.raises((TypingError, UnsupportedError), match="tolist|tobytes"):
+            f(a)
+    with pytest.raises(UnsupportedError, match="order other than C"):
+        njit(lambda a: a.tobytes("F"))(np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("call", ["append(1)", "decode()", "pop()"])
+def test_a_bytearray_that_is_passed_has_advice(call):
+    with pytest.raises(TypingError, match="an array of its memory"):
+        njit(eval(f"lambda b: b.{call}"))(bytearray(b"a"))

@@ -197,7 +197,7 @@ group(
         "a.swapaxes(0, 1)", "np.swapaxes(a, 0, 1)", "np.moveaxis(a, 0, 1)", "np.squeeze(a[:1], axis=0)", "a[:1].squeeze(axis=0)",
         "np.expand_dims(a, 1)", "np.atleast_1d(a)", "np.atleast_2d(a[0])", "np.atleast_3d(a)", "np.flip(a)", "np.flipud(a)", "np.fliplr(a)",
         "np.rot90(a)", "np.broadcast_to(a, (2, 3, 4))", "np.broadcast_arrays(a, a[0])[1]", "np.diagonal(a)", "a.diagonal()", "np.diag(a[0])",
-        "np.tril(a)", "np.triu(a)", "a.copy()", "a.repeat(2)",
+        "np.tril(a)", "np.triu(a)", "a.copy()", "a.tobytes()", "a.tolist()", "a.repeat(2)",
     ],
     lambda: (matrix(),),
 )  # fmt: skip
@@ -288,7 +288,7 @@ group(
         "ord(s[0])", "hash(s) == hash(s + t[:0]), hash((n, 2.5 * n))", "chr(n + 230)", "int(str(n) + '7')", "float(str(n) + '.5')", "f'{n:03d}{s!r}{t:>4}'", "s and t", "not t",
         "t if n > 1 else 'none'", "(t, n) == (s, n)", "f'{n:{n + 4}}{s:>{n + 9}}'", "'{:>{}}{k!r}'.format(n, n + 2, k=s)",
         "'%5d %-4s %r %*.1f' % (n, s, t, n + 6, n / 3)", "s.encode()", "s.encode('ascii', 'replace')", "ascii(s)",
-        "'{x:>{w}}{x!a}'.format_map({'x': s, 'w': n}), f'{t!a}|%a' % n",
+        "'{x:>{w}}{x!a}'.format_map({'x': s, 'w': n}), f'{t!a}', '%a|%a' % (n, s)",
         "s.translate(str.maketrans('ab', 'ba'))",
     ],
     ("Abc é\tab", "ab", 3),

@@ -185,6 +185,7 @@ METHODS: dict[str, dict[str, tuple[str, str]]] = {
     "choose": {"array": ("choices", "of_array_choose")},
     "put": {"array": ("choices", "of_array_put")},
     "byteswap": {"array": ("questions", "byteswap")},
+    "tolist": {"array": ("lists", "of_array_tolist")},
     "sort": {"list": ("lists", "of_list_sort")},
     "index": {"list": ("lists", "of_list_index"), "deque": ("counting", "of_deque_index")},
     "remove": {"list": ("lists", "of_list_remove"), "deque": ("counting", "of_deque_remove")},
