@@ -503,6 +503,12 @@ static bool step_map(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv
     return tr_em_new_dict(e, 2 * n, x, out);
 }
 
+/* Constant bytes are bytes like others from here on, but a template has to be known. */
+static bool is_bytes_constant(const tr_fn *src, tr_val v) {
+    const tr_ins *in = tr_at(src, v);
+    return in->op == TR_OP_OBJ && in->imm.obj->kind == TR_OBJ_BYTES;
+}
+
 static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *out) {
     const tr_ins *in = tr_at(src, v);
     int64_t nth;
@@ -518,7 +524,10 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
     case TR_OP_SETITEM:
         return is_not_frozen(e, src, in->args[0], a[0]) &&
                tr_em_setitem(e, a[0], a[1], a[2], is_put_back(src, in));
-    case TR_OP_BINARY: return tr_em_binary(e, (tr_binop)in->sub, a[0], a[1], out);
+    case TR_OP_BINARY:
+        if (in->sub == TR_BIN_MOD && is_bytes_constant(src, in->args[0]))
+            return tr_em_bytes_percent(e, tr_at(src, in->args[0])->imm.obj, a[1], out);
+        return tr_em_binary(e, (tr_binop)in->sub, a[0], a[1], out);
     case TR_OP_INPLACE:
         return (!tr_ty_is_fixed(a[0].ty) || is_not_frozen(e, src, in->args[0], a[0])) &&
                tr_em_inplace(e, (tr_binop)in->sub, a[0], a[1], out);

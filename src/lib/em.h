@@ -141,6 +141,7 @@ bool tr_em_is_of_class(tr_em *e, tr_tv exc, tr_tv of, tr_tv *out);
 bool tr_em_string(tr_em *e, tr_tv x, tr_tv *out);
 /* Bytes as a value (lib/kind_bytes.c). */
 tr_tv tr_em_bytes(tr_em *e, const tr_obj *o);
+bool tr_em_bytes_percent(tr_em *e, const tr_obj *template, tr_tv args, tr_tv *out); /* its `%`: template.c */
 /* Is the piece of a text a number, an int64, an uint64 or a double, with a format specification? */
 bool tr_em_spec_piece(tr_em *e, tr_tv piece, tr_tv *number, const char **spec);
 /* What an optional value holds: TypeError at run time where it is None. Other values unchanged. */

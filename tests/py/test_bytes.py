@@ -357,7 +357,9 @@ def test_wrong_items():
         store(b"abc")
 
 
-@pytest.mark.parametrize("code", ["s % 1", "s.decode('cp1252')", "s.decode(errors='xmlcharrefreplace')"])
+@pytest.mark.parametrize(
+    "code", ["s[:] % 1", "b'%(a)d' % {b'a': 1}", "s.decode('cp1252')", "s.decode(errors='xmlcharrefreplace')"]
+)
 def test_left_out(code):
     with pytest.raises(UnsupportedError):
         method(code)(b"abc")
@@ -443,3 +445,63 @@ def test_what_is_no_list_and_no_bytes():
 def test_a_bytearray_that_is_passed_has_advice(call):
     with pytest.raises(TypingError, match="an array of its memory"):
         njit(eval(f"lambda b: b.{call}"))(bytearray(b"a"))
+
+
+# --- % ---
+
+
+@njit
+def laid_out(s, n, x):
+    return (
+        b"%d|%5d|%-4d|%+i|%x|%X|%#o|%u|%03d" % (n, n, n, n, abs(n), abs(n), abs(n), n, n),
+        b"%s\0\xff%b|%5s|%-4b|%.2s" % (s, s, s, s, s),
+        b"%e %.2f %g %*.*f" % (x, x, x, n % 9, abs(n) % 4, x),
+        b"%a %r%%" % (s, n),
+    )
+
+
+@settings(deadline=None, max_examples=100)
+@given(s=BYTES, n=st.integers(-300, 10**12), x=st.floats())
+def test_percent(s, n, x):
+    agree(laid_out, s, n, x)
+
+
+@njit
+def one_byte(x):
+    return b"<%c>" % x, b"%4c" % (x,)
+
+
+def test_percent_of_a_byte():
+    for x in (0, 65, 255, 256, -1, b"a", b"", b"ab", bytearray(b"x")[0]):
+        agree(one_byte, x)
+
+
+TEMPLATE = b"%s=%d;"
+
+
+def test_templates_of_globals_and_bytearrays():
+    @njit
+    def f(n):
+        m = bytearray(2)
+        m[0] = n
+        return TEMPLATE % (m, n) * 2
+
+    agree(f, 7)
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("b'%s' % 1", "%b requires a bytes-like object"),
+        ("b'%b' % 'x'", "%b requires a bytes-like object"),
+        ("b'%d' % b'1'", "%d format: a real number is required"),
+        ("b'%f' % b'1'", "float argument required"),
+        ("b'%c' % 1.5", "%c requires an integer in range"),
+        ("b'%d %d' % 1", "not enough arguments for format string"),
+        ("b'%d' % (1, 2)", "not all arguments converted during bytes formatting"),
+        ("b'%q' % 1", "unsupported format character 'q'"),
+    ],
+)
+def test_what_a_template_of_bytes_does_wrong(code, text):
+    with pytest.raises(TypingError, match=text):
+        njit(eval(f"lambda: {code}"))()

@@ -303,7 +303,7 @@ group(
         "s.upper()", "s.lower()", "s.title()", "s.capitalize()", "s.swapcase()", "s.strip()", "s.lstrip()", "s.rstrip(t)",
         "s.find(t)", "s.rfind(t, 1)", "s.count(97)", "s.index(s[2])", "s.rindex(s[2:3], 0)", "s.startswith(t)",
         "s.endswith((t, b'x'))", "s.removeprefix(t)", "s.removesuffix(t)", "s.partition(b'b')", "s.rpartition(b'b')",
-        "s.replace(t, b'<>')", "s.ljust(12)", "s.rjust(12, b'*')", "s.center(13)", "s.zfill(9)", "s.expandtabs(4)",
+        "s.replace(t, b'<>')", "s.ljust(12)", "s.rjust(12, b'*')", "s.center(13)", "s.zfill(9)", "b'%s|%5d|%-4b|%a' % (s, n, t, n)", "str(t, 'utf-8')", "s.expandtabs(4)",
         "s.isalpha()", "s.isdigit()", "s.isalnum()", "s.islower()", "s.isupper()", "s.istitle()", "s.isspace()", "s.isascii()",
         "s.hex()", "s.decode('latin-1')", "s.decode(errors='replace')", "s[1]", "s[-2:]", "s[::-2]", "s[n:]", "len(s)", "s + t",
         "s * n", "t in s", "97 in s", "s == t", "s < t", "bytes(n) + bytes(s)", "f'{s}'", "sum(s)", "s or t", "not t", "b'a\\0' + s",

@@ -213,7 +213,7 @@ def raises_of_a_codec(s):
         return e.encoding, e.reason, e.start, e.end, str(e)
     except UnicodeDecodeError as e:
         return e.encoding, e.reason, e.start, e.end, repr(e)
-    return s.encode("ascii").decode(), 0, 0, 0, ""
+    return s.encode("ascii").decode(), "", 0, 0, ""
 
 
 OWN_ARGUMENTS = {
