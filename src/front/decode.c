@@ -308,9 +308,7 @@ static void expand(decoder *d, uint32_t opcode, const row *r, uint32_t arg, uint
         else
             put(d, TR_N_FORMAT, 0);
         break;
-    case XF_CONVERT: /* FORMAT_SIMPLE or FORMAT_WITH_SPEC follows */
-        put(d, TR_N_CONVERT, arg);
-        break;
+    case XF_CONVERT: /* FORMAT_SIMPLE or FORMAT_WITH_SPEC follows */ put(d, TR_N_CONVERT, arg); break;
     case XF_CALLEX: put(d, TR_N_CALLEX, d->q->ex_map ? 1 : arg); break;
     case XF_GETITER:
         if (arg) /* of `yield from` */

@@ -131,7 +131,7 @@ bool tr_em_text(tr_em *e, uint32_t n, const tr_tv *pieces, tr_tv *out);
 /* The same for one value, by a format specification; and as str() or repr() have it. */
 bool tr_em_spec(tr_em *e, tr_tv x, tr_tv spec, tr_tv *out);
 bool tr_em_str(tr_em *e, tr_tv x, bool repr, tr_tv *out);
-bool tr_em_ascii(tr_em *e, tr_tv x, tr_tv *out); /* as ascii() has it (lib/pyprint.c) */
+bool tr_em_ascii(tr_em *e, tr_tv x, tr_tv *out); /* as ascii() has it (lib/kind_bytes.c) */
 /* Exceptions that were caught (lib/kind_exc.c): is it the type of one; the one that came here; whether one is
  * of a class, or of one of a tuple of classes. */
 bool tr_em_is_caught(const tr_ty *t);

@@ -28,6 +28,14 @@ tr_tv tr_lib_bytes_made(tr_em *e, int how, tr_tv s) {
     return tr_em_make_string(e, TR_RT_BYTES_MAKE, 2, (tr_tv[]){tr_em_i64(e, how), s});
 }
 
+/* repr() with escapes. */
+bool tr_em_ascii(tr_em *e, tr_tv x, tr_tv *out) {
+    if (!tr_em_str(e, x, true, out) || !tr_em_string(e, *out, out))
+        return false;
+    *out = tr_lib_bytes_made(e, TR_BYTES_ASCII, *out);
+    return true;
+}
+
 /* In a constant's text a NUL is the character 256, for texts end with one. */
 tr_tv tr_lib_bytes_known(tr_em *e, const char *text, tr_tv s) {
     return tr_lib_bytes_of(e, strstr(text, "\xc4\x80") ? tr_lib_bytes_made(e, TR_BYTES_LOW, s) : s);

@@ -234,8 +234,8 @@ static tr_tv constant(tr_em *e, const char *s) {
     return tr_em_lit(e, tr_obj_str(&e->ctx->arena, s));
 }
 
-/* Leaves with what is wrong unless `good` holds (no type: unless nothing is). `object`: what is converted, as a
- * str or as bytes; s: its characters. */
+/* Leaves with what is wrong unless `good` holds (no type: unless nothing is). `object`: what is converted, a
+ * str or bytes; s: its characters. */
 static void check_codec(tr_em *e, int how, tr_tv good, tr_tv object, tr_tv s) {
     static const char *const names[] = {"utf-8", "ascii", "latin-1"},
                              *const reasons[] = {"surrogates not allowed", "ordinal not in range(128)",

@@ -26,14 +26,6 @@ bool tr_lib_py_repr(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return tr_em_str(e, c->a[0], true, out);
 }
 
-/* repr() with escapes. */
-bool tr_em_ascii(tr_em *e, tr_tv x, tr_tv *out) {
-    if (!tr_em_str(e, x, true, out) || !tr_em_string(e, *out, out))
-        return false;
-    *out = tr_lib_bytes_made(e, TR_BYTES_ASCII, *out);
-    return true;
-}
-
 bool tr_lib_py_ascii(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return tr_em_ascii(e, c->a[0], out);
 }

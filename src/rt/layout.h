@@ -112,8 +112,8 @@ enum {
     TR_STR_LINES,
     TR_STR_OF_BYTES = 8 /* with one of them: blanks and ends of lines are those of ASCII */
 };
-/* EXC_TEXT: str(), repr(), the name of the class, the one argument if that is a string; of an error of a codec
- * its encoding and its reason, and as numbers (EXC_NUMBER) its start and its end */
+/* EXC_TEXT: str(), repr(), the name of the class, the one argument if that is a string; of an error of a
+ * codec its encoding and its reason, and as numbers (EXC_NUMBER) its start and its end */
 enum {
     TR_SAY_STR,
     TR_SAY_REPR,
