@@ -1,6 +1,6 @@
 /* str.format() and `%` of strings, and of constant bytes: a template that is known when compiling is cut into
- * text and fields there, and each field is a piece as an f-string has it (lib/text.c): what is not known costs
- * what it costs there.
+ * text and fields there, and each field is a piece as an f-string has it (lib/text.c): what is not known
+ * costs what it costs there.
  *
  * What a template does wrong is an error in CPython's words, when the function compiles. */
 #include <assert.h>
