@@ -284,7 +284,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ),
         ("fspec", "math", "matmul", "mem", "sort"),
         ("dict", "far", "list", "shadow", "str", "str_type.h"),
-        ("bytes", "chars", "print", "pyhash", "str_case", "str_number"),
+        ("bytes", "chars", "codecs", "print", "pyhash", "str_case", "str_number"),
         ("told",),  # by all of these
         ("date", "enter", "order"),  # enter: the way into compiled code
         ("mt", "tick", "watch"),
@@ -313,6 +313,8 @@ DOORS: dict[str, dict[str, str]] = {
         "tr_lib_show_string": "what is asked of a string that is known, or in pieces, is asked of one that is made",
         "tr_em_make_string": "a specification that running makes makes a string",
         "tr_em_bytes": "a constant that is bytes",
+        "tr_chars_check_ascii": "what an array of strings cannot hold is an error of a codec",
+        "tr_lib_str_decoded": "str() of bytes and an encoding is decode()",
         "tr_lib_put_piece": "a string is made of what print() writes",
         "tr_lib_array_binary": "an operator of arrays",
         "tr_lib_array_compare": "an operator of arrays",

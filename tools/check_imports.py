@@ -30,6 +30,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "_library.calculus",
         "_library.lists",
         "_library.parts",
+        "_library.texts",
     ),
     ("_library.philox", "_library.primitives"),
     ("_ddt", "_standin", "decorators", "_library.*", "parallel._checks"),

@@ -662,7 +662,7 @@ static PyObject *box_lit(const tr_boxer *b, const tr_ty *ty, const tr_slot **at)
     case TR_OBJ_INT: return box_integer(&o->u.n);
     case TR_OBJ_FLOAT: return PyFloat_FromDouble(o->u.f);
     case TR_OBJ_COMPLEX: return PyComplex_FromDoubles(o->u.c[0], o->u.c[1]);
-    case TR_OBJ_STR: return PyUnicode_FromStringAndSize(o->u.s.d, (Py_ssize_t)o->u.s.n);
+    case TR_OBJ_STR: return PyUnicode_DecodeUTF8(o->u.s.d, (Py_ssize_t)o->u.s.n, "surrogatepass");
     default: PyErr_Format(PyExc_SystemError, "compiled code returned the constant %s", o->repr); return NULL;
     }
 }

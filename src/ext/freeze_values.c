@@ -52,7 +52,14 @@ static tr_obj *freeze_int(tr_frozen *z, PyObject *o) {
 tr_obj *tr_frozen_str(tr_frozen *z, PyObject *o) {
     Py_ssize_t n;
     const char *d = PyUnicode_AsUTF8AndSize(o, &n);
-    if (!d || strlen(d) != (size_t)n) { /* a lone surrogate, or a NUL: texts end there from here on */
+    PyObject *with = NULL;
+    if (!d) { /* a lone surrogate, or no memory */
+        PyErr_Clear();
+        with = taken(z, PyUnicode_AsEncodedString(o, "utf-8", "surrogatepass"));
+        d = with ? PyBytes_AS_STRING(with) : NULL;
+        n = with ? PyBytes_GET_SIZE(with) : 0;
+    }
+    if (!d || strlen(d) != (size_t)n) { /* a NUL: texts end there from here on */
         PyErr_Clear();
         return tr_frozen_opaque(z, o);
     }

@@ -4,16 +4,27 @@
 #include "ext/py.h"
 #include "rt/rt.h"
 
+/* Of strings of fixed width, `S` and `U`, the last axis is an item's bytes. */
+static PyObject *dtype_name(const tr_rt_piece *p, uint32_t *ndim) {
+    char kind = p->dtype[0];
+    if (!kind || p->dtype[1] || !*ndim)
+        return PyUnicode_FromString(p->dtype);
+    --*ndim;
+    return PyUnicode_FromFormat("%c%zd", kind,
+                                (Py_ssize_t)(tr_rt_piece_axis(p, *ndim) / (kind == 'U' ? 4 : 1)));
+}
+
 /* str() or repr() of an array, of a copy of its items, as those may have to be aligned. Axes that were handed
  * over without the items, for want of memory, are lost. */
 static PyObject *array_text(const tr_rt_piece *p) {
-    npy_intp shape[NPY_MAXDIMS];
+    npy_intp shape[NPY_MAXDIMS + 1];
     PyArray_Descr *d = NULL;
-    PyObject *name = PyUnicode_FromString(p->dtype), *a = NULL, *out = NULL;
-    for (uint32_t i = 0; i < p->ndim; i++)
+    uint32_t ndim = p->ndim;
+    for (uint32_t i = 0; i < ndim; i++)
         shape[i] = (npy_intp)tr_rt_piece_axis(p, i);
+    PyObject *name = dtype_name(p, &ndim), *a = NULL, *out = NULL;
     if (name && PyArray_DescrConverter(name, &d) == NPY_SUCCEED)
-        a = PyArray_NewFromDescr(&PyArray_Type, d, (int)p->ndim, shape, NULL, NULL, 0, NULL);
+        a = PyArray_NewFromDescr(&PyArray_Type, d, (int)ndim, shape, NULL, NULL, 0, NULL);
     if (a) {
         bool whole = (size_t)PyArray_NBYTES((PyArrayObject *)a) == p->n;
         if (whole && p->n)

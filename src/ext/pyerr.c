@@ -273,7 +273,7 @@ static PyObject *next_arg(const tr_msite *site, const tr_frame *frame, sitepos *
     case 'D':
     case 'F': return PyFloat_FromDouble(a->d);
     case 'B': return PyBool_FromLong(a->i != 0);
-    case 'S': return PyUnicode_DecodeUTF8(a->s, (Py_ssize_t)strlen(a->s), "replace");
+    case 'S': return PyUnicode_DecodeUTF8(a->s, (Py_ssize_t)strlen(a->s), "surrogatepass");
     case 'T': return next_tuple(site, frame, (uint32_t)a->i, at);
     default: Py_RETURN_NONE;
     }

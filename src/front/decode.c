@@ -301,21 +301,14 @@ static void expand(decoder *d, uint32_t opcode, const row *r, uint32_t arg, uint
                    opcode);
         break;
     case XF_FORMAT: /* bits 0-1: 0 plain, 1 !s, 2 !r, 3 !a; bit 2: with a specification */
-        if ((arg & 3) == 3)
-            refuse(d, TR_NYI_FORMAT_SPEC, opcode);
-        else if (arg & 4)
+        if (arg & 4)
             put(d, TR_N_SPEC, arg & 3);
-        else if (arg == 2)
-            put(d, TR_N_CONVERT, 2);
+        else if (arg >= 2)
+            put(d, TR_N_CONVERT, arg);
         else
             put(d, TR_N_FORMAT, 0);
         break;
-    case XF_CONVERT: /* FORMAT_SIMPLE or FORMAT_WITH_SPEC follows */
-        if (arg == 3)
-            refuse(d, TR_NYI_FORMAT_SPEC, opcode);
-        else
-            put(d, TR_N_CONVERT, arg);
-        break;
+    case XF_CONVERT: /* FORMAT_SIMPLE or FORMAT_WITH_SPEC follows */ put(d, TR_N_CONVERT, arg); break;
     case XF_CALLEX: put(d, TR_N_CALLEX, d->q->ex_map ? 1 : arg); break;
     case XF_GETITER:
         if (arg) /* of `yield from` */

@@ -372,9 +372,14 @@ static void format_string(tr_ssa *s, uint32_t n) {
     push(s, emit(s, TR_OP_FORMAT, n, parts));
 }
 
-/* What !s and !r make of a value. */
+/* What !s, !r and !a make of a value. */
 static tr_val convert(tr_ssa *s, tr_val v, uint32_t how) {
-    return how == 0 ? v : emit(s, how == 1 ? TR_OP_FORMAT : TR_OP_REPR, 1, &v);
+    if (!how)
+        return v;
+    tr_val x = emit(s, how == 1 ? TR_OP_FORMAT : TR_OP_REPR, 1, &v);
+    if (how == 3)
+        tr_at(s->ir, x)->imm.i = 1;
+    return x;
 }
 
 static void format_by(tr_ssa *s, uint32_t how) {

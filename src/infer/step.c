@@ -504,6 +504,12 @@ static bool step_map(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv
     return tr_em_new_dict(e, 2 * n, x, out);
 }
 
+/* Constant bytes are bytes like others from here on, but a template has to be known. */
+static bool is_bytes_constant(const tr_fn *src, tr_val v) {
+    const tr_ins *in = tr_at(src, v);
+    return in->op == TR_OP_OBJ && in->imm.obj->kind == TR_OBJ_BYTES;
+}
+
 static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *out) {
     const tr_ins *in = tr_at(src, v);
     int64_t nth;
@@ -519,7 +525,10 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
     case TR_OP_SETITEM:
         return is_not_frozen(e, src, in->args[0], a[0]) &&
                tr_em_setitem(e, a[0], a[1], a[2], is_put_back(src, in));
-    case TR_OP_BINARY: return tr_em_binary(e, (tr_binop)in->sub, a[0], a[1], out);
+    case TR_OP_BINARY:
+        if (in->sub == TR_BIN_MOD && is_bytes_constant(src, in->args[0]))
+            return tr_em_bytes_percent(e, tr_at(src, in->args[0])->imm.obj, a[1], out);
+        return tr_em_binary(e, (tr_binop)in->sub, a[0], a[1], out);
     case TR_OP_INPLACE:
         return (!tr_ty_is_fixed(a[0].ty) || is_not_frozen(e, src, in->args[0], a[0])) &&
                tr_em_inplace(e, (tr_binop)in->sub, a[0], a[1], out);
@@ -584,7 +593,7 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
         return makes_list(in) ? step_list(e, src, v, a, out) : step_genexpr(e, src, v, a, out);
     case TR_OP_FORMAT: return tr_em_text(e, in->nargs, a, out);
     case TR_OP_SPEC: return tr_em_spec(e, a[0], a[1], out);
-    case TR_OP_REPR: return tr_em_str(e, a[0], true, out);
+    case TR_OP_REPR: return in->imm.i ? tr_em_ascii(e, a[0], out) : tr_em_str(e, a[0], true, out);
     case TR_OP_CHECKDEF: {
         tr_tv ok = tr_em_strong(e, a[0]);
         const char *text =
@@ -758,12 +767,42 @@ static bool has_string(const tr_ty *text) {
     return false;
 }
 
+static bool is_codec_arg(tr_em *e, tr_tv x, bool number, bool bytes) {
+    const char *s;
+    if (number)
+        return tr_ty_is_int(tr_em_strong(e, x).ty);
+    if (bytes)
+        return x.ty->kind == TR_TY_BYTES;
+    return x.ty->kind == TR_TY_STRING || x.ty->kind == TR_TY_TEXT || tr_tv_lit_str(x, &s);
+}
+
+/* Errors of codecs have five arguments of certain types; what they say is made of these. */
+static bool check_codec_args(tr_em *e, uint32_t exc, tr_tv x, uint32_t n) {
+    bool decode = exc == TR_EXC_UNIDECODE;
+    if (!decode && exc != TR_EXC_UNIENCODE)
+        return true;
+    if (n != 5)
+        return tr_em_error(e, "%s() takes exactly 5 arguments (%u given)", tr_exc_name[exc], n);
+    for (uint32_t i = 0; i < n; i++) {
+        bool number = i == 2 || i == 3, bytes = decode && i == 1;
+        if (!is_codec_arg(e, tr_em_item(e, x, i), number, bytes))
+            return tr_em_error(e, "argument %u of %s() must be %s, not %s", i + 1, tr_exc_name[exc],
+                               number  ? "int"
+                               : bytes ? "bytes"
+                                       : "str",
+                               tr_em_tyname(e, tr_em_item(e, x, i).ty));
+    }
+    return true;
+}
+
 /* Class, payload and site. */
 static bool raise_made(tr_em *e, tr_tv x, const tr_raising *links) {
     uint32_t n;
     const tr_obj *cls = class_to_raise(x, &n);
     if (!cls)
         return tr_em_error(e, "exceptions must derive from BaseException, not %s", tr_em_tyname(e, x.ty));
+    if (!check_codec_args(e, cls->u.exc, x, n))
+        return false;
     bool format = n == 1 && x.ty->items[0]->kind == TR_TY_TEXT &&
                   !has_string(x.ty->items[0]); /* the message is the f-string */
     if (format) {

@@ -671,7 +671,8 @@ static bool callrt(tr_irun *r, const tr_ins *i, tr_slot *out) {
     unsigned na = 0, nd = 0, k = 0, part = 0;
     if (!sym)
         return tr_irun_fault(r, i, "the run-time function is not linked");
-    if (i->imm.rt->row == TR_RT_EXC_TEXT || i->imm.rt->row == TR_RT_MADE) /* of loaded code */
+    if (i->imm.rt->row == TR_RT_EXC_TEXT || i->imm.rt->row == TR_RT_EXC_NUMBER ||
+        i->imm.rt->row == TR_RT_MADE) /* of loaded code */
         return tr_irun_fault(r, i, "the interpreter has other exceptions than the run-time library");
     if (strlen(row->sig) > INT_ARGS + 3) /* loops of ufuncs, whose tables the interpreter has not either */
         return tr_irun_fault(r, i, "the run-time function takes more than the interpreter passes");

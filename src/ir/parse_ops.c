@@ -363,6 +363,7 @@ static bool read_immediate(tr_fnparser *k, tr_ins *i, bool any_args) {
             return tr_parse_fail(r, r->in.p, "expected a number as in '0 of 2'");
         i->imm.i = n | of << 32;
         return true;
+    case TR_OP_REPR: return !tr_rd_accept(&r->in, ',') || tr_parse_int(r, 0, 1, &i->imm.i);
     case TR_OP_MATCHCLASS: return tr_parse_expect(r, ',') && tr_parse_int(r, 0, INT32_MAX, &i->imm.i);
     case TR_OP_UNPACKEX:
         if (!tr_parse_expect(r, ',') || !tr_parse_int(r, 0, INT32_MAX, &n) ||

@@ -577,6 +577,10 @@ static void print_operands(printer *p, const tr_ins *i) {
         tr_sb_printf(b, "%s%" PRIi64 " of %" PRIi64, comma, i->imm.i & 0xffffffff, i->imm.i >> 32);
         break;
     case TR_OP_MATCHCLASS: put_int(b, comma, i->imm.i); break;
+    case TR_OP_REPR:
+        if (i->imm.i)
+            put_int(b, comma, i->imm.i);
+        break;
     case TR_OP_UNPACKEX:
         tr_sb_printf(b, "%s%" PRIi64 " of %" PRIi64 " * %" PRIi64, comma, i->imm.i & 0xffffffff,
                      i->imm.i >> 32 & 255, i->imm.i >> 40);

@@ -57,11 +57,13 @@ tr_place tr_fn_place(const tr_fn *f, uint32_t loc) {
 }
 
 static uint64_t all_bases(uint32_t exc) {
-    uint64_t all = UINT64_C(1) << exc, next = tr_exc_bases[exc];
-    for (; next & ~all; all |= next)
+    uint64_t all = UINT64_C(1) << exc, before = 0;
+    while (before != all) {
+        before = all;
         for (uint32_t k = 0; k < TR_EXC__COUNT; k++)
-            next |= next >> k & 1 ? tr_exc_bases[k] : 0;
-    return all | next;
+            all |= before >> k & 1 ? tr_exc_bases[k] : 0;
+    }
+    return all;
 }
 
 bool tr_prog_derives(const tr_prog *p, uint32_t exc, uint32_t base) {

@@ -173,11 +173,15 @@ static const char *python_class(tr_tv x) {
 
 /* Is it a method of str that is not compiled? */
 static bool is_left_out(const char *name) {
-    static const char *const names[] = {"encode", "format", "format_map", "maketrans"};
+    static const char *const names[] = {"encode", "format", "maketrans"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], name) == 0)
             return true;
     return false;
+}
+
+static bool is_bytes_in_an_array(tr_tv x) {
+    return x.ty->kind == TR_TY_ARRAY && x.ty->ndim == 1 && x.ty->elem->kind == TR_TY_U8;
 }
 
 static bool no_attribute(tr_em *e, tr_tv x, const char *name) {
@@ -189,6 +193,11 @@ static bool no_attribute(tr_em *e, tr_tv x, const char *name) {
         return tr_em_unsupported(e, "with", "a `with` of %s", tr_em_tyname(e, x.ty));
     const char *python = python_class(x);
     tr_em_error(e, "%s has no attribute '%s'", python ? python : tr_em_tyname(e, x.ty), name);
+    if (is_bytes_in_an_array(x) && tr_builtin_member("bytearray", name) >= 0) {
+        tr_em_hint(e, "a bytearray that is passed in is an array of its memory: c = bytearray(b) is one with "
+                      "all methods");
+        return false;
+    }
     tr_lib_suggest_member(e, class_of(e, x), name);
     if (class_of(e, x))
         tr_em_hint_missing(e, tr_arena_printf(&e->ctx->arena, "'%s.%s'", class_of(e, x), name));

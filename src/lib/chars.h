@@ -30,6 +30,9 @@ tr_tv tr_chars_alloc(tr_em *e, uint32_t ndim, const tr_tv *shape, tr_tv bytes);
 /* Items of `raw` in one line, in C order: a view of layout any, of two axes. */
 bool tr_chars_rows(tr_em *e, tr_tv raw, tr_tv *out);
 tr_tv tr_chars_unit(tr_em *e, bool wide); /* bytes of a character */
+/* Leaves with the exception of ASCII's codec where s is not ASCII, of which `object` is the str or the bytes;
+ * `good`: whether it is (no type: asked here). In lib/pybytes.c. */
+void tr_chars_check_ascii(tr_em *e, tr_tv good, tr_tv object, tr_tv s);
 /* A dtype argument that is S or U: its letter, and how many bytes an item has, 0: what the items need; 0: it
  * is neither. */
 char tr_chars_dtype(tr_tv x, uint32_t *bytes);

@@ -896,6 +896,25 @@ void tr_em_check(tr_em *e, tr_tv cond, tr_exc exc, const char *text, uint32_t n,
     tr_at(e->b.fn, c)->imm.site = tr_lib_site(e, exc, text);
 }
 
+void tr_em_check_args(tr_em *e, tr_tv cond, tr_exc exc, uint32_t n, const tr_tv *args) {
+    tr_val v[TR_FRAME_PAYLOAD + 1];
+    uint32_t nv = 0;
+    assert(tr_em_are_whole(e, n, args) && "what an exception is given is there");
+    if (e->dry)
+        return;
+    tr_site *s = TR_NEW(&e->ctx->arena, tr_site);
+    const tr_obj **of = TR_NEW_N(&e->ctx->arena, const tr_obj *, n);
+    v[nv++] = tr_em_strong(e, cond).v;
+    for (uint32_t i = 0; i < n; i++) {
+        of[i] = args[i].ty->kind == TR_TY_LIT ? args[i].ty->lit : NULL;
+        if (!of[i])
+            v[nv++] = args[i].v;
+        assert(nv <= TR_FRAME_PAYLOAD && "a frame has room for it");
+    }
+    *s = (tr_site){.exc = exc, .nargs = (int32_t)n, .args = of};
+    tr_at(e->b.fn, tr_emit_v(&e->b, TR_OP_CHECK, NULL, nv, v))->imm.site = s;
+}
+
 /* The payload's place of a size, which it gets unless it is there; TR_SHAPES_SHOWN: there is no room. */
 static uint32_t shown_at(tr_em *e, tr_shapes *s, tr_tv x) {
     x = tr_em_strong(e, x);

@@ -132,6 +132,7 @@ bool tr_em_text(tr_em *e, uint32_t n, const tr_tv *pieces, tr_tv *out);
 /* The same for one value, by a format specification; and as str() or repr() have it. */
 bool tr_em_spec(tr_em *e, tr_tv x, tr_tv spec, tr_tv *out);
 bool tr_em_str(tr_em *e, tr_tv x, bool repr, tr_tv *out);
+bool tr_em_ascii(tr_em *e, tr_tv x, tr_tv *out); /* as ascii() has it (lib/kind_bytes.c) */
 /* Exceptions that were caught (lib/kind_exc.c): is it the type of one; the one that came here; whether one is
  * of a class, or of one of a tuple of classes. */
 bool tr_em_is_caught(const tr_ty *t);
@@ -141,6 +142,7 @@ bool tr_em_is_of_class(tr_em *e, tr_tv exc, tr_tv of, tr_tv *out);
 bool tr_em_string(tr_em *e, tr_tv x, tr_tv *out);
 /* Bytes as a value (lib/kind_bytes.c). */
 tr_tv tr_em_bytes(tr_em *e, const tr_obj *o);
+bool tr_em_bytes_percent(tr_em *e, const tr_obj *template, tr_tv args, tr_tv *out); /* its `%`: template.c */
 /* Is the piece of a text a number, an int64, an uint64 or a double, with a format specification? */
 bool tr_em_spec_piece(tr_em *e, tr_tv piece, tr_tv *number, const char **spec);
 /* What an optional value holds: TypeError at run time where it is None. Other values unchanged. */
@@ -177,6 +179,8 @@ tr_tv tr_em_item(tr_em *e, tr_tv agg, uint32_t i);
 tr_tv tr_em_callrt(tr_em *e, tr_rt row, const tr_ty *ret, const char *text, uint32_t n, const tr_tv *x);
 /* Leaves the function with an exception unless cond holds. text: "... {0} ..." shows payload values. */
 void tr_em_check(tr_em *e, tr_tv cond, tr_exc exc, const char *text, uint32_t n, const tr_tv *payload);
+/* The same with the exception's own arguments: constants, and payload values. */
+void tr_em_check_args(tr_em *e, tr_tv cond, tr_exc exc, uint32_t n, const tr_tv *args);
 /* A message with the shapes of two operands that do not fit each other: `lead` (3,4) `between`
  * (3,5). What the caller has put there before stays: payload values, as many as n, of which the
  * first two are the sizes that differ. Where there is no room for all axes, these alone are told.

@@ -28,14 +28,24 @@ tr_tv tr_lib_bytes_made(tr_em *e, int how, tr_tv s) {
     return tr_em_make_string(e, TR_RT_BYTES_MAKE, 2, (tr_tv[]){tr_em_i64(e, how), s});
 }
 
+/* repr() with escapes. */
+bool tr_em_ascii(tr_em *e, tr_tv x, tr_tv *out) {
+    if (!tr_em_str(e, x, true, out) || !tr_em_string(e, *out, out))
+        return false;
+    *out = tr_lib_bytes_made(e, TR_BYTES_ASCII, *out);
+    return true;
+}
+
+/* In a constant's text a NUL is the character 256, for texts end with one. */
+tr_tv tr_lib_bytes_known(tr_em *e, const char *text, tr_tv s) {
+    return tr_lib_bytes_of(e, strstr(text, "\xc4\x80") ? tr_lib_bytes_made(e, TR_BYTES_LOW, s) : s);
+}
+
 tr_tv tr_em_bytes(tr_em *e, const tr_obj *o) {
-    tr_tv s, out = {NULL, TR_NOVAL};
-    const char *text = o->u.s.d; /* where a NUL is the character 256, for texts end with one */
-    bool nul = strstr(text, "\xc4\x80") != NULL;
-    if (!tr_em_string(e, tr_em_lit(e, tr_obj_str(&e->ctx->arena, text)), &s))
-        return out;
-    made(e, true, nul ? tr_lib_bytes_made(e, TR_BYTES_LOW, s) : s, &out);
-    return out;
+    tr_tv s;
+    if (!tr_em_string(e, tr_em_lit(e, tr_obj_str(&e->ctx->arena, o->u.s.d)), &s))
+        return (tr_tv){NULL, TR_NOVAL};
+    return tr_lib_bytes_known(e, o->u.s.d, s);
 }
 
 /* --- operators --- */
@@ -44,7 +54,7 @@ tr_answer tr_lib_binary_bytes(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *ou
     bool bx = is_bytes(x), by = is_bytes(y);
     tr_tv s;
     if (op == TR_BIN_MOD && bx)
-        return tr_answered(tr_em_unsupported(e, "bytes", "'%%' of bytes"));
+        return tr_answered(tr_em_unsupported(e, "bytes", "'%%' of bytes made at run time"));
     if ((op != TR_BIN_ADD || !bx || !by) && (op != TR_BIN_MUL || bx == by))
         return TR_OPEN;
     tr_answer r = tr_lib_binary_string(e, op, bx ? chars_of(e, x) : x, by ? chars_of(e, y) : y, &s);

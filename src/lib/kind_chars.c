@@ -14,8 +14,6 @@
 #include "lib/kinds.h"
 #include "lib/priv.h"
 
-static const char not_ascii[] = "'ascii' codec can't convert a character: ordinal not in range(128)";
-
 static const tr_ty *byte_ty(tr_em *e) {
     return tr_fam_ty(e, TR_TY_U8);
 }
@@ -82,7 +80,9 @@ bool tr_chars_put(tr_em *e, bool wide, tr_tv row, tr_tv x) {
         return false;
     tr_tv v[3] = {how_of(e, wide, how), s, in_line(e, row)};
     tr_tv ok = tr_em_callrt(e, TR_RT_CHARS_PUT, tr_fam_ty(e, TR_TY_BOOL), NULL, 3, v);
-    tr_em_check(e, ok, TR_EXC_VALUE, not_ascii, 0, NULL);
+    bool bytes = x.ty->kind == TR_TY_BYTES;
+    if (bytes == wide) /* between str and bytes */
+        tr_chars_check_ascii(e, ok, bytes ? x : s, s);
     return true;
 }
 
@@ -127,6 +127,45 @@ static tr_tv new_rows(tr_em *e, tr_tv raw) {
                           (tr_tv[]){count_of(e, raw), tr_em_dim(e, raw, raw.ty->ndim - 1u)}, NULL);
 }
 
+/* Leaves with what is wrong with an item. */
+static bool check_item(tr_em *e, tr_tv item, const void *user, tr_tv *acc, tr_tv *stop) {
+    (void)user, (void)acc, (void)stop;
+    tr_chars_check_ascii(e, (tr_tv){NULL, TR_NOVAL}, item,
+                         item.ty->kind == TR_TY_BYTES ? tr_em_item(e, item, 0) : item);
+    return true;
+}
+
+/* Unless `ok` holds an item of a list could not be converted; which one it was is looked for. */
+static bool check_filled(tr_em *e, tr_tv ok, tr_tv list) {
+    if (e->dry)
+        return true;
+    tr_bid cold = tr_blk_new(e->b.fn), join = tr_blk_new(e->b.fn);
+    tr_cbr(&e->b, ok.v, join, 0, NULL, cold, 0, NULL);
+    e->b.blk = cold;
+    if (!tr_em_each(e, list, 0, NULL, check_item, NULL))
+        return false;
+    tr_br(&e->b, join, 0, NULL);
+    e->b.blk = join;
+    return true;
+}
+
+/* Line `bad` of these, unless it is -1, could not be converted; the item says why. */
+static bool check_fit(tr_em *e, tr_tv bad, tr_tv rows, bool wide) {
+    tr_tv row, item;
+    if (e->dry)
+        return true;
+    tr_bid cold = tr_blk_new(e->b.fn), join = tr_blk_new(e->b.fn);
+    tr_cbr(&e->b, tr_em_cmp(e, TR_CMP_LT, bad, tr_em_i64(e, 0)).v, join, 0, NULL, cold, 0, NULL);
+    e->b.blk = cold;
+    if (!tr_lib_get_array(e, rows, bad, &row))
+        return false;
+    item = tr_chars_item(e, wide, row);
+    tr_chars_check_ascii(e, (tr_tv){NULL, TR_NOVAL}, item, wide ? item : tr_em_item(e, item, 0));
+    tr_br(&e->b, join, 0, NULL);
+    e->b.blk = join;
+    return true;
+}
+
 bool tr_chars_fit(tr_em *e, tr_tv x, bool wide, tr_tv bytes, tr_tv *out) {
     tr_tv n[TR_MAX_NDIM] = {{NULL, TR_NOVAL}}, rows;
     if (!tr_chars_is(x.ty)) {
@@ -142,9 +181,7 @@ bool tr_chars_fit(tr_em *e, tr_tv x, bool wide, tr_tv bytes, tr_tv *out) {
     bool from = tr_chars_is_wide(x.ty);
     tr_tv v[3] = {how_of(e, wide, from ? TR_CHARS_FROM_WIDE : 0), new_rows(e, *out), rows};
     tr_tv bad = tr_em_callrt(e, TR_RT_CHARS_FIT, tr_fam_ty(e, TR_TY_I64), NULL, 3, v);
-    if (from != wide)
-        tr_em_check(e, tr_em_cmp(e, TR_CMP_LT, bad, tr_em_i64(e, 0)), TR_EXC_VALUE, not_ascii, 0, NULL);
-    return true;
+    return from == wide || check_fit(e, bad, rows, from);
 }
 
 /* --- sequences of strings, the order of strings --- */
@@ -211,8 +248,7 @@ bool tr_chars_made_of(tr_em *e, tr_tv x, char letter, uint32_t said, tr_tv *out)
         bool of_bytes = tr_ty_list_item(e->types, x.ty, false)->kind == TR_TY_BYTES;
         tr_tv v[3] = {how_of(e, wide, of_bytes ? TR_CHARS_BYTES : 0), x, raw};
         tr_tv ok = tr_em_callrt(e, TR_RT_CHARS_FILL, tr_fam_ty(e, TR_TY_BOOL), NULL, 3, v);
-        tr_em_check(e, ok, TR_EXC_VALUE, not_ascii, 0, NULL);
-        return true;
+        return of_bytes != wide || check_filled(e, ok, x);
     }
     for (uint32_t k = 0; k < x.ty->n; k++)
         if (!tr_lib_get_array(e, raw, tr_em_i64(e, k), &rows) ||
@@ -320,6 +356,11 @@ bool tr_lib_count_chars(tr_em *e, tr_tv x, tr_tv *n) {
 
 bool tr_lib_len_chars(tr_em *e, tr_tv x, tr_tv *n) {
     return tr_lib_count_chars(e, x, n);
+}
+
+/* The host's NumPy writes it, which knows that the last axis is an item's. */
+bool tr_lib_show_chars(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
+    return tr_lib_show_items(e, tr_chars_raw(e, x), repr, tr_chars_is_wide(x.ty) ? "U" : "S", to);
 }
 
 bool tr_lib_at_chars(tr_em *e, tr_tv x, tr_tv i, tr_tv *out) {

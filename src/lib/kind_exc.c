@@ -118,15 +118,18 @@ bool tr_em_is_of_class(tr_em *e, tr_tv exc, tr_tv of, tr_tv *out) {
 /* --- what it says --- */
 
 /* TR_SAY_STR ...; where that is not known it raises, and says why. */
-static tr_tv told(tr_em *e, tr_tv x, int how, const char *unknown) {
+static tr_tv said(tr_em *e, tr_tv x, int how, tr_exc exc, const char *unknown) {
     tr_tv v[2] = {tr_em_i64(e, how), tr_em_item(e, x, 0)};
     tr_tv s = tr_em_callrt(e, TR_RT_EXC_TEXT, tr_ty_string(e->types), NULL, 2, v), n = tr_em_strlen(e, s);
     assert(tr_em_is_caught(x.ty) && "what is about to be raised has its arguments");
-    tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, n, tr_em_i64(e, TR_SAY_NOTHING)), TR_EXC_NOTIMPL, unknown, 0,
-                NULL);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, n, tr_em_i64(e, TR_SAY_NOTHING)), exc, unknown, 0, NULL);
     tr_em_check(e, tr_em_cmp(e, TR_CMP_GE, n, tr_em_i64(e, 0)), TR_EXC_MEMORY, "cannot allocate a string", 0,
                 NULL);
     return s;
+}
+
+static tr_tv told(tr_em *e, tr_tv x, int how, const char *unknown) {
+    return said(e, x, how, TR_EXC_NOTIMPL, unknown);
 }
 
 bool tr_lib_show_exc(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
@@ -147,6 +150,26 @@ bool tr_lib_exc_args(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv s = told(e, c->a[0], TR_SAY_ARG,
                    "compiled code knows the args of an exception only where they are one string");
     *out = tr_em_tuple(e, 1, &s);
+    return true;
+}
+
+/* What the errors of codecs have. */
+bool tr_lib_exc_codec(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    static const char *const names[] = {[TR_SAY_ENCODING] = "encoding",
+                                        [TR_SAY_REASON] = "reason",
+                                        [TR_SAY_START] = "start",
+                                        [TR_SAY_END] = "end"};
+    const char *name = names[c->aux],
+               *none = tr_arena_printf(&e->ctx->arena, "this exception has no attribute '%s'", name);
+    if (!tr_em_is_caught(c->a[0].ty))
+        return tr_em_unsupported(e, "exc-value", "'%s' of an exception that was not raised", name);
+    tr_tv v[2] = {tr_em_i64(e, c->aux), tr_em_item(e, c->a[0], 0)};
+    if (c->aux == TR_SAY_ENCODING || c->aux == TR_SAY_REASON) {
+        *out = said(e, c->a[0], (int)c->aux, TR_EXC_ATTRIBUTE, none);
+        return true;
+    }
+    *out = tr_em_callrt(e, TR_RT_EXC_NUMBER, tr_ty_scalar(e->types, TR_TY_I64), NULL, 2, v);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_NE, *out, tr_em_i64(e, INT64_MIN)), TR_EXC_ATTRIBUTE, none, 0, NULL);
     return true;
 }
 

@@ -109,9 +109,12 @@ bool tr_chars_of_sequence(tr_em *e, tr_tv x, tr_tv *out);
 /* Numbers that are equal, less or more as the strings of an array of one axis are. */
 bool tr_chars_ranks(tr_em *e, tr_tv x, tr_tv *out);
 /* A bytearray as bytes; other values unchanged (lib/kind_bytearray.c). */
+bool tr_lib_str_decoded(tr_em *e, const tr_bcall *c, tr_tv *out); /* str(b, encoding, errors): pybytes.c */
 bool tr_lib_bytearray_bytes(tr_em *e, tr_tv x, tr_tv *out);
 /* A new one: of nothing (absent), so many zeros, bytes, integers. */
 bool tr_lib_bytearray_of(tr_em *e, tr_tv x, tr_tv *out);
+tr_tv tr_lib_bytes_known(tr_em *e, const char *text,
+                         tr_tv s); /* bytes of what is made of a constant's text */
 bool tr_lib_percent(tr_em *e, tr_tv template, tr_tv args, tr_tv *out); /* `%` of a string (lib/template.c) */
 /* The number that a string spells; `base` may be absent (lib/pystr.c). */
 bool tr_lib_int_of_string(tr_em *e, tr_tv s, tr_tv base, tr_tv *out);

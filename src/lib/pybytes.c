@@ -2,6 +2,7 @@
  * the characters that bytes are; what is a letter or a blank is so in ASCII alone (rt/bytes.c). */
 #include <string.h>
 
+#include "lib/chars.h"
 #include "lib/fam.h"
 #include "lib/families.h"
 #include "lib/kinds.h"
@@ -186,9 +187,11 @@ static bool coding(tr_em *e, tr_tv x, int *out) {
     static const struct {
         const char *name;
         int how;
-    } all[] = {{"utf8", TR_CODE_UTF8},      {"u8", TR_CODE_UTF8},       {"ascii", TR_CODE_ASCII},
-               {"usascii", TR_CODE_ASCII},  {"latin1", TR_CODE_LATIN1}, {"l1", TR_CODE_LATIN1},
-               {"iso88591", TR_CODE_LATIN1}};
+    } all[] = {{"utf8", TR_CODE_UTF8},       {"u8", TR_CODE_UTF8},       {"utf", TR_CODE_UTF8},
+               {"ascii", TR_CODE_ASCII},     {"usascii", TR_CODE_ASCII}, {"us", TR_CODE_ASCII},
+               {"646", TR_CODE_ASCII},       {"latin1", TR_CODE_LATIN1}, {"latin", TR_CODE_LATIN1},
+               {"l1", TR_CODE_LATIN1},       {"8859", TR_CODE_LATIN1},   {"iso8859", TR_CODE_LATIN1},
+               {"iso88591", TR_CODE_LATIN1}, {"cp819", TR_CODE_LATIN1}};
     const char *s = "utf8";
     char name[16];
     size_t n = 0;
@@ -206,38 +209,90 @@ static bool coding(tr_em *e, tr_tv x, int *out) {
     return tr_em_unsupported(e, "bytes", "the encoding '%s'", s);
 }
 
-static bool on_errors(tr_em *e, tr_tv x, int *out) {
+/* The handler of errors. */
+static bool on_errors(tr_em *e, tr_tv x, bool decode, int *out) {
+    static const struct {
+        const char *name;
+        int how;
+        bool decodes;
+    } all[] = {{"strict", TR_CODE_STRICT, true},          {"replace", TR_CODE_REPLACE, true},
+               {"ignore", TR_CODE_IGNORE, true},          {"backslashreplace", TR_CODE_BACKSLASH, true},
+               {"surrogateescape", TR_CODE_ESCAPE, true}, {"surrogatepass", TR_CODE_PASS, true},
+               {"xmlcharrefreplace", TR_CODE_XML, false}};
     const char *s = "strict";
     if (x.ty && !tr_tv_lit_str(x, &s))
         return tr_em_unsupported(e, "bytes", "errors= that is not known when the function compiles");
-    *out = strcmp(s, "ignore") == 0 ? TR_CODE_IGNORE : strcmp(s, "replace") == 0 ? TR_CODE_REPLACE : 0;
-    return *out || strcmp(s, "strict") == 0 || tr_em_unsupported(e, "bytes", "errors='%s'", s);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(all[i].name, s) == 0 && (all[i].decodes || !decode)) {
+            *out = all[i].how;
+            return true;
+        }
+    return tr_em_unsupported(e, "bytes", "errors='%s' of %s()", s, decode ? "decode" : "encode");
 }
 
-static bool coded(tr_em *e, const tr_bcall *c, tr_tv s, bool decode, tr_tv *out) {
-    static const char *const names[] = {"utf-8", "ascii", "latin-1"};
-    int how = 0, errors = 0;
-    if (!coding(e, c->a[1], &how) || !on_errors(e, c->a[2], &errors))
-        return false;
-    tr_tv v[2] = {tr_em_i64(e, how | errors | (decode ? TR_CODE_DECODE : 0)), s};
-    if (!errors) {
-        tr_tv bad = tr_em_callrt(e, TR_RT_BYTES_BAD, tr_fam_ty(e, TR_TY_I64), NULL, 2, v);
-        const char *text =
-            tr_arena_printf(&e->ctx->arena, "'%s' codec can't %s %s in position {0}", names[how],
-                            decode ? "decode" : "encode", decode ? "byte" : "character");
-        tr_em_check(e, tr_em_cmp(e, TR_CMP_LT, bad, tr_em_i64(e, 0)), TR_EXC_VALUE, text, 1, &bad);
+static tr_tv constant(tr_em *e, const char *s) {
+    return tr_em_lit(e, tr_obj_str(&e->ctx->arena, s));
+}
+
+/* Leaves with what is wrong unless `good` holds (no type: unless nothing is). `object`: what is converted, a
+ * str or bytes; s: its characters. */
+static void check_codec(tr_em *e, int how, tr_tv good, tr_tv object, tr_tv s) {
+    static const char *const names[] = {"utf-8", "ascii", "latin-1"},
+                             *const reasons[] = {"surrogates not allowed", "ordinal not in range(128)",
+                                                 "ordinal not in range(256)"},
+                             *const malformed[] = {[TR_CODE_BAD_START] = "invalid start byte",
+                                                   [TR_CODE_BAD_MIDDLE] = "invalid continuation byte",
+                                                   [TR_CODE_BAD_END] = "unexpected end of data"};
+    const tr_ty *i64 = tr_fam_ty(e, TR_TY_I64);
+    int kind = how & TR_CODE_KIND;
+    bool decode = how & TR_CODE_DECODE, several = decode && kind == TR_CODE_UTF8;
+    tr_tv v[3] = {tr_em_i64(e, how), s}, start = tr_em_callrt(e, TR_RT_BYTES_BAD, i64, NULL, 2, v);
+    v[1] = start;
+    v[2] = s;
+    tr_tv why = tr_em_callrt(e, TR_RT_BYTES_WHY, i64, NULL, 3, v),
+          end = tr_em_op2(e, TR_OP_SHR, why, tr_em_i64(e, TR_CODE_WHY_BITS)),
+          which = tr_em_op2(e, TR_OP_AND, why, tr_em_i64(e, (1 << TR_CODE_WHY_BITS) - 1));
+    for (int k = TR_CODE_BAD_START; k <= (several ? TR_CODE_BAD_END : TR_CODE_BAD_START); k++) {
+        tr_tv fine = several   ? tr_em_cmp(e, TR_CMP_NE, which, tr_em_i64(e, k))
+                     : good.ty ? good
+                               : tr_em_cmp(e, TR_CMP_LT, start, tr_em_i64(e, 0)),
+              args[] = {constant(e, names[kind]), object, start, end,
+                        constant(e, several ? malformed[k] : reasons[kind])};
+        tr_em_check_args(e, fine, decode ? TR_EXC_UNIDECODE : TR_EXC_UNIENCODE, 5, args);
     }
+}
+
+void tr_chars_check_ascii(tr_em *e, tr_tv good, tr_tv object, tr_tv s) {
+    check_codec(e, TR_CODE_ASCII | (is_bytes(object) ? TR_CODE_DECODE : 0), good, object, s);
+}
+
+/* Raises where the handler of errors does. */
+static void check_coded(tr_em *e, int how, tr_tv object, tr_tv s) {
+    int handler = how & TR_CODE_HANDLER;
+    bool raises = handler == TR_CODE_STRICT || handler == TR_CODE_ESCAPE || handler == TR_CODE_PASS,
+         all = how & TR_CODE_DECODE && (how & TR_CODE_KIND) == TR_CODE_LATIN1;
+    if (raises && !all)
+        check_codec(e, how, (tr_tv){NULL, TR_NOVAL}, object, s);
+}
+
+static bool coded(tr_em *e, const tr_bcall *c, tr_tv object, tr_tv s, bool decode, tr_tv *out) {
+    int how = 0, errors = 0;
+    if (!coding(e, c->a[1], &how) || !on_errors(e, c->a[2], decode, &errors))
+        return false;
+    how |= errors | (decode ? TR_CODE_DECODE : 0);
+    tr_tv v[2] = {tr_em_i64(e, how), s};
+    check_coded(e, how, object, s);
     *out = tr_em_make_string(e, TR_RT_BYTES_CODE, 2, v);
     return true;
 }
 
 bool tr_lib_bytes_decode(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    return coded(e, c, chars_of(e, c->a[0]), true, out);
+    return coded(e, c, c->a[0], chars_of(e, c->a[0]), true, out);
 }
 
 bool tr_lib_str_encode(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv s;
-    return tr_em_string(e, c->a[0], &s) && made(e, coded(e, c, s, false, &s), s, out);
+    return tr_em_string(e, c->a[0], &s) && made(e, coded(e, c, s, s, false, &s), s, out);
 }
 
 /* Its items as they lie in memory, in C order. */
@@ -250,6 +305,30 @@ static bool of_array(tr_em *e, tr_tv x, tr_tv *out) {
                           tr_em_i64(e, 0), &n, NULL);
     v[1] = tr_em_i64(e, tr_ty_size(x.ty->elem));
     return made(e, true, tr_em_make_string(e, TR_RT_BYTES_OF_ITEMS, 2, v), out);
+}
+
+/* tobytes(): of another order than C's the items would have to be moved first. */
+bool tr_lib_arr_tobytes(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    const char *order = "C";
+    if (!tr_lib_is_array(c->a[0]))
+        return tr_em_unsupported(e, "array-member", "'tobytes' of %s", tr_em_tyname(e, c->a[0].ty));
+    if (tr_fam_given(c->a[1]) && (!tr_tv_lit_str(c->a[1], &order) || strcmp(order, "C") != 0))
+        return tr_em_unsupported(e, "order", "tobytes() in an order other than C");
+    return of_array(e, c->a[0], out);
+}
+
+bool tr_lib_str_decoded(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv x[3] = {c->a[0], c->a[1], c->a[2]};
+    if (!x[0].ty)
+        return tr_em_text(e, 0, NULL, out);
+    if (tr_lib_is_text(x[0]))
+        return tr_em_error(e, "decoding str is not supported");
+    if (!tr_lib_bytearray_bytes(e, x[0], &x[0]) || (tr_lib_is_array(x[0]) && !of_array(e, x[0], &x[0])))
+        return false;
+    if (!is_bytes(x[0]))
+        return tr_em_error(e, "decoding to str: need a bytes-like object, %s found",
+                           tr_em_tyname(e, x[0].ty));
+    return tr_lib_bytes_decode(e, &(tr_bcall){.n = 3, .a = x}, out);
 }
 
 /* Of an iterable of integers, which become a list first. */

@@ -12,6 +12,8 @@
 
 /* str(): of a number at run time a text for messages and print() alone. */
 bool tr_lib_py_str(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    if (c->a[1].ty || c->a[2].ty)
+        return tr_lib_str_decoded(e, c, out);
     return c->a[0].ty ? tr_em_str(e, c->a[0], false, out) : tr_em_text(e, 0, NULL, out);
 }
 
@@ -24,12 +26,8 @@ bool tr_lib_py_repr(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return tr_em_str(e, c->a[0], true, out);
 }
 
-/* repr() with escapes. */
 bool tr_lib_py_ascii(tr_em *e, const tr_bcall *c, tr_tv *out) {
-    if (!tr_em_str(e, c->a[0], true, out) || !tr_em_string(e, *out, out))
-        return false;
-    *out = tr_lib_bytes_made(e, TR_BYTES_ASCII, *out);
-    return true;
+    return tr_em_ascii(e, c->a[0], out);
 }
 
 static bool in_base(tr_em *e, const tr_bcall *c, const char *spec, tr_tv *out) {
@@ -155,8 +153,6 @@ static bool put_all(tr_em *e, const tr_bcall *c, const char *sep, const char *en
         const char *what = tr_em_tyname(e, all.none.ty);
         return all.none.ty->kind == TR_TY_RECORDS
                    ? tr_em_unsupported(e, "print-records", "print() of %s", what)
-               : all.none.ty->kind == TR_TY_CHARS
-                   ? tr_em_unsupported(e, "chars-function", "print() of %s", what)
                    : tr_em_error(e, "print() of %s", what);
     }
     tr_lib_show_known(e, &all, end);

@@ -1,6 +1,6 @@
-/* str.format() and `%` of strings: a template that is known when compiling is cut into text and fields
- * there, and each field is a piece as an f-string has it (lib/text.c): what is not known costs what it costs
- * there.
+/* str.format() and `%` of strings, and of constant bytes: a template that is known when compiling is cut into
+ * text and fields there, and each field is a piece as an f-string has it (lib/text.c): what is not known
+ * costs what it costs there.
  *
  * What a template does wrong is an error in CPython's words, when the function compiles. */
 #include <assert.h>
@@ -35,6 +35,7 @@ typedef struct filling {
     uint32_t npos;
     const tr_tv *pos;
     tr_tv named; /* the row's **kwargs; no type: there are none */
+    tr_tv map;   /* of format_map(), which has no others */
     tr_tv
         more; /* a sequence of further ones by position, of which the running program knows how many it has */
     int next; /* the field without a number that comes next; -1: fields have numbers */
@@ -75,6 +76,8 @@ static bool by_number(filling *k, int i, tr_tv *out) {
 
 static bool by_name(filling *k, const char *s, size_t n, tr_tv *out) {
     tr_tv named = k->named;
+    if (k->map.ty)
+        return tr_em_getitem(k->e, k->map, known(k->e, s, n), out);
     for (uint32_t i = 0; named.ty && i < tr_em_keyed_n(named.ty); i++) {
         const char *name = tr_em_keyed_name(named.ty, i);
         if (strlen(name) == n && memcmp(name, s, n) == 0) {
@@ -89,6 +92,8 @@ static bool first_of(filling *k, const char *s, size_t n, tr_tv *out) {
     int i = number(s, n);
     if (n && i < 0)
         return by_name(k, s, n, out);
+    if (k->map.ty)
+        return tr_em_error(k->e, "Format string contains positional fields");
     if (!n && k->numbered)
         return tr_em_error(k->e,
                            "cannot switch from manual field specification to automatic field numbering");
@@ -131,7 +136,7 @@ static bool named(filling *k, const char *s, size_t n, tr_tv *out) {
 
 static bool converted(tr_em *e, char how, tr_tv x, tr_tv *out) {
     if (how == 'a')
-        return tr_em_unsupported(e, "format-spec", "the conversion '!a'");
+        return tr_em_ascii(e, x, out);
     if (how != 'r' && how != 's')
         return tr_em_error(e, "Unknown conversion specifier %c", how);
     return tr_em_str(e, x, how == 'r', out);
@@ -218,6 +223,11 @@ bool tr_lib_str_format(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return filled(&k, c->a[0], out);
 }
 
+bool tr_lib_str_format_map(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    filling k = {.e = e, .map = c->a[1]};
+    return filled(&k, c->a[0], out);
+}
+
 bool tr_em_format_items(tr_em *e, tr_tv self, uint32_t n, const tr_tv *x, tr_tv more, tr_tv *out) {
     filling k = {.e = e, .npos = n, .pos = x, .more = more};
     return filled(&k, self, out);
@@ -231,6 +241,7 @@ typedef struct percent {
     const char *width, *precision; /* digits; NULL: none, or those below */
     size_t nwidth, nprecision;
     tr_tv late_width, late_precision; /* from `*`: no type where there is none */
+    bool bytes;                       /* of bytes */
 } percent;
 
 typedef struct taken {
@@ -339,6 +350,37 @@ static bool laid_out(tr_em *e, const percent *p, char type, tr_tv x, tr_tv *out)
            (!p->late_width.ty || pad(e, p, *out, out));
 }
 
+static bool bytes_part(tr_em *e, tr_tv x, tr_tv *out) {
+    if (!tr_lib_bytearray_bytes(e, x, &x))
+        return false;
+    if (x.ty->kind != TR_TY_BYTES)
+        return tr_em_error(
+            e, "%%b requires a bytes-like object, or an object that implements __bytes__, not '%s'",
+            tr_em_tyname(e, x.ty));
+    *out = tr_em_item(e, x, 0);
+    return true;
+}
+
+static bool as_byte(tr_em *e, tr_tv x, tr_tv *out) {
+    static const char needs[] = "%c requires an integer in range(256) or a single byte";
+    bool number = tr_lib_is_index(e, x);
+    if (!number && x.ty->kind != TR_TY_BYTES && x.ty->kind != TR_TY_BYTEARRAY)
+        return tr_em_error(e, "%s, not %s", needs, tr_em_tyname(e, x.ty));
+    if (!number) {
+        if (!bytes_part(e, x, out))
+            return false;
+        tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, tr_em_strlen(e, *out), tr_em_i64(e, 1)), TR_EXC_TYPE, needs, 0,
+                    NULL);
+        return true;
+    }
+    x = tr_em_conv(e, x, tr_fam_ty(e, TR_TY_I64));
+    tr_tv fits = tr_fam_and(e, tr_em_cmp(e, TR_CMP_GE, x, tr_em_i64(e, 0)),
+                            tr_em_cmp(e, TR_CMP_LT, x, tr_em_i64(e, 256)));
+    tr_em_check(e, fits, TR_EXC_OVERFLOW, "%c arg not in range(256)", 0, NULL);
+    *out = tr_em_make_string(e, TR_RT_STR_CHAR, 1, &x);
+    return true;
+}
+
 static bool as_char(tr_em *e, tr_tv x, tr_tv *out) {
     tr_tv n;
     if (tr_lib_is_text(x)) {
@@ -364,9 +406,11 @@ static bool as_type(tr_em *e, const percent *p, tr_tv x, char *as, tr_tv *out) {
     *as = type;
     *out = x;
     switch (type) {
-    case 's':
-    case 'r': *as = 0; return tr_em_str(e, x, type == 'r', out);
-    case 'c': *as = 0; return as_char(e, x, out);
+    case 'b':
+    case 's': *as = 0; return p->bytes ? bytes_part(e, x, out) : tr_em_str(e, x, false, out);
+    case 'r':
+    case 'a': *as = 0; return type == 'a' || p->bytes ? tr_em_ascii(e, x, out) : tr_em_str(e, x, true, out);
+    case 'c': *as = 0; return p->bytes ? as_byte(e, x, out) : as_char(e, x, out);
     case 'd':
     case 'i':
     case 'u':
@@ -390,7 +434,9 @@ static bool as_type(tr_em *e, const percent *p, tr_tv x, char *as, tr_tv *out) {
     case 'g':
     case 'G':
         if (!class || class == 'c')
-            return tr_em_error(e, "must be real number, not %s", tr_em_tyname(e, x.ty));
+            return tr_em_error(e,
+                               p->bytes ? "float argument required, not %s" : "must be real number, not %s",
+                               tr_em_tyname(e, x.ty));
         return true;
     default: return tr_em_unsupported(e, "string-format", "'%%%c'", type);
     }
@@ -401,6 +447,8 @@ static bool one_percent(tr_em *e, const char *start, percent *p, taken *t, tr_tv
     const char *name = NULL;
     tr_tv x;
     char as;
+    if (*p->s == '(' && p->bytes)
+        return tr_em_unsupported(e, "string-format", "keys in a template of bytes");
     if (*p->s == '(') {
         size_t n = strcspn(++p->s, ")");
         if (t->is_tuple || tr_fam_class(e, t->args) || tr_lib_is_text(t->args))
@@ -420,35 +468,50 @@ static bool one_percent(tr_em *e, const char *start, percent *p, taken *t, tr_tv
         *out = known(e, "%", 1);
         return true;
     }
-    if (!strchr("sracdiuxXoeEfFgG", *p->s))
+    if (!strchr(p->bytes ? "bsracdiuxXoeEfFgG" : "sracdiuxXoeEfFgG", *p->s))
         return tr_em_error(e, "unsupported format character '%c' (0x%x) at index %d", *p->s,
                            (unsigned)(unsigned char)*p->s, (int)(p->s - start));
     return (name ? tr_em_getitem(e, t->args, x, &x) : next_arg(e, t, &x)) && as_type(e, p, x, &as, &x) &&
            laid_out(e, p, as, x, out);
 }
 
-bool tr_lib_percent(tr_em *e, tr_tv template, tr_tv args, tr_tv *out) {
-    const char *s, *start;
+static bool percents(tr_em *e, const char *s, bool bytes, tr_tv args, tr_tv *out) {
+    const char *start;
     bool is_tuple = args.ty->kind == TR_TY_TUPLE && !tr_ty_is_list(args.ty);
     taken t = {args, 0, is_tuple ? args.ty->n : 1, is_tuple};
     pieces to = {0};
     tr_tv x;
-    if (!tr_tv_lit_str(template, &s))
-        return tr_em_unsupported(e, "string-format", "'%%' of a string made at run time");
     for (start = s; *s;) {
         size_t n = strcspn(s, "%");
         put_known(e, &to, s, n);
         s += n;
         if (!*s)
             break;
-        percent p = {.s = s + 1};
+        percent p = {.s = s + 1, .bytes = bytes};
         if (!one_percent(e, start, &p, &t, &x))
             return false;
         put(e, &to, x);
         s = p.s + 1;
     }
-    bool one = t.is_tuple || tr_fam_class(e, args) || tr_lib_is_text(args) || tr_tv_is_none(args);
+    bool one = t.is_tuple || tr_fam_class(e, args) || tr_lib_is_text(args) || tr_tv_is_none(args) ||
+               args.ty->kind == TR_TY_BYTES;
     if (t.at < t.n && one)
-        return tr_em_error(e, "not all arguments converted during string formatting");
+        return tr_em_error(e, "not all arguments converted during %s formatting", bytes ? "bytes" : "string");
     return tr_em_text(e, to.x.n, to.x.d, out);
+}
+
+bool tr_lib_percent(tr_em *e, tr_tv template, tr_tv args, tr_tv *out) {
+    const char *s;
+    if (!tr_tv_lit_str(template, &s))
+        return tr_em_unsupported(e, "string-format", "'%%' of a string made at run time");
+    return percents(e, s, false, args, out);
+}
+
+bool tr_em_bytes_percent(tr_em *e, const tr_obj *template, tr_tv args, tr_tv *out) {
+    tr_tv s;
+    assert(template->kind == TR_OBJ_BYTES && "a template of bytes");
+    if (!percents(e, template->u.s.d, true, args, &s) || !tr_em_string(e, s, &s))
+        return false;
+    *out = tr_lib_bytes_known(e, template->u.s.d, s);
+    return true;
 }

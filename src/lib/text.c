@@ -46,6 +46,12 @@ bool tr_lib_show(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
     return tr_lib_kind(x.ty)->show(e, x, repr, to);
 }
 
+static bool is_ascii(const char *s) {
+    while (*s && (unsigned char)*s < 0x80)
+        s++;
+    return !*s;
+}
+
 /* A str as repr() shows it; only the escapes of plain text. */
 static const char *quoted(tr_em *e, const char *s) {
     char q = strchr(s, '\'') && !strchr(s, '"') ? '"' : '\'';
@@ -104,6 +110,9 @@ bool tr_lib_show_none(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
 
 bool tr_lib_show_lit(tr_em *e, tr_tv x, bool repr, tr_shown *to) {
     const char *s;
+    tr_tv made;
+    if (repr && tr_tv_lit_str(x, &s) && !is_ascii(s)) /* which of these are printable the runtime knows */
+        return tr_em_string(e, x, &made) && tr_lib_show_string(e, made, true, to);
     if (tr_tv_lit_str(x, &s))
         s = repr ? quoted(e, s) : s;
     else

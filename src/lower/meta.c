@@ -135,6 +135,10 @@ static void says(const tr_prog *p, const tr_site *site, tr_msite *s) {
         (several && tr_prog_derives(p, site->exc, TR_EXC_OSERROR)) ||
         (several && tr_prog_derives(p, site->exc, TR_EXC_AXIS)))
         return;
+    if (site->exc == TR_EXC_UNIENCODE || site->exc == TR_EXC_UNIDECODE) { /* their arguments were looked at */
+        s->says = TR_SAYS_CODEC;
+        return;
+    }
     s->says = tr_prog_derives(p, site->exc, TR_EXC_KEY) ? TR_SAYS_REPR : TR_SAYS_ARGS;
 }
 

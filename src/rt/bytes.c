@@ -1,6 +1,6 @@
 /* What bytes have that strings have not, or otherwise: letters and blanks of ASCII alone, their text, and
- * encodings. Bytes are strings of characters below 256 (rt/str.c). Cost: linear; one allocation for each
- * that is made. */
+ * what they are made of; encodings are in codecs.c. Bytes are strings of characters below 256 (rt/str.c).
+ * Cost: linear; one allocation for each that is made. */
 #include "rt/fns.h"
 #include "rt/str.h"
 
@@ -239,102 +239,4 @@ void tr_rt_bytes_unhex(tr_frame *f, STR_PARTS(s), tr_str *out) {
     *out = tr_str_new(f, unhex(&x, NULL, &bad), 0xff);
     if (out->bits >= 0)
         unhex(&x, out, &bad);
-}
-
-/* --- encodings --- */
-
-/* Of UTF-8 from `at` on: the character, and how many bytes it has; those of none, which is bad, are what
- * CPython counts as one error: as many as could begin a character. */
-static bool utf8_at(const tr_str *s, int64_t at, uint32_t *c, int64_t *n) {
-    uint32_t first = tr_str_at(s, at), least = 0x80, most = 0xbf;
-    int64_t more = first < 0x80   ? 0
-                   : first < 0xc2 ? -1
-                   : first < 0xe0 ? 1
-                   : first < 0xf0 ? 2
-                   : first < 0xf5 ? 3
-                                  : -1;
-    *n = 1;
-    if (more < 0)
-        return false;
-    *c = more ? first & (0x3fu >> more) : first;
-    if (first == 0xe0)
-        least = 0xa0;
-    else if (first == 0xed)
-        most = 0x9f;
-    else if (first == 0xf0)
-        least = 0x90;
-    else if (first == 0xf4)
-        most = 0x8f;
-    for (; more; more--, ++*n, least = 0x80, most = 0xbf) {
-        uint32_t next = at + *n < tr_str_len(s) ? tr_str_at(s, at + *n) : 0;
-        if (next < least || next > most)
-            return false;
-        *c = *c << 6 | (next & 0x3f);
-    }
-    return true;
-}
-
-/* The next character that is decoded or encoded, and how many it was; false: it cannot be. */
-static bool next_of(int64_t how, const tr_str *s, int64_t at, uint32_t *c, int64_t *n) {
-    int64_t code = how & TR_CODE_KIND;
-    if (how & TR_CODE_DECODE && code == TR_CODE_UTF8)
-        return utf8_at(s, at, c, n);
-    *c = tr_str_at(s, at);
-    *n = 1;
-    return code == TR_CODE_LATIN1  ? *c < 0x100
-           : code == TR_CODE_ASCII ? *c < 0x80
-                                   : *c < 0xd800 || *c > 0xdfff;
-}
-
-int64_t tr_rt_bytes_bad(int64_t how, STR_PARTS(s)) {
-    tr_str x = STR_OF(s);
-    uint32_t c;
-    if (x.bits & TR_STR_ASCII)
-        return -1;
-    for (int64_t i = 0, n; i < tr_str_len(&x); i += n)
-        if (!next_of(how, &x, i, &c, &n))
-            return i;
-    return -1;
-}
-
-/* Bytes of a character in UTF-8, stored where there is a place. */
-static int64_t put_utf8(const tr_str *to, int64_t at, uint32_t c) {
-    static const uint8_t lead[] = {0, 0xc0, 0xe0, 0xf0};
-    int n = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-    for (int i = 0; to && i <= n; i++)
-        tr_str_set(to, at + i, i ? 0x80 | (c >> (6 * (n - i)) & 0x3f) : lead[n] | c >> (6 * n));
-    return n + 1;
-}
-
-/* Walks all of it, and stores it if there is a place; gives the length. */
-static int64_t walk(int64_t how, const tr_str *s, const tr_str *to, uint32_t *most) {
-    bool decode = how & TR_CODE_DECODE, bytes = !decode && (how & TR_CODE_KIND) == TR_CODE_UTF8;
-    int64_t at = 0;
-    for (int64_t i = 0, n; i < tr_str_len(s); i += n) {
-        uint32_t c;
-        if (!next_of(how, s, i, &c, &n)) {
-            if (how & TR_CODE_IGNORE)
-                continue;
-            c = decode ? 0xfffd : '?';
-        }
-        *most = *most > c ? *most : c;
-        if (bytes)
-            at += put_utf8(to, at, c);
-        else if (to)
-            tr_str_set(to, at++, c);
-        else
-            at++;
-    }
-    return at;
-}
-
-void tr_rt_bytes_code(tr_frame *f, int64_t how, STR_PARTS(s), tr_str *out) {
-    tr_str x = STR_OF(s);
-    uint32_t most = 0;
-    int64_t n = walk(how, &x, NULL, &most);
-    if (!(how & TR_CODE_DECODE)) /* what comes are bytes */
-        most = most < 0x80 ? most : 0xff;
-    *out = tr_str_new(f, n, most);
-    if (out->bits >= 0)
-        walk(how, &x, out, &most);
 }

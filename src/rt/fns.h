@@ -75,6 +75,7 @@ void tr_rt_str_spec_why(tr_frame *f, int64_t how, STR_PARTS(spec), tr_str *out);
 void tr_rt_bytes_make(tr_frame *f, int64_t how, STR_PARTS(s), tr_str *out);
 bool tr_rt_bytes_is(int64_t what, STR_PARTS(s));
 int64_t tr_rt_bytes_bad(int64_t how, STR_PARTS(s));
+int64_t tr_rt_bytes_why(int64_t how, int64_t at, STR_PARTS(s));
 void tr_rt_bytes_of_items(tr_frame *f, void *owner, const void *data, int64_t n, int64_t size, tr_str *out);
 void tr_rt_bytes_of_list(tr_frame *f, const void *list, tr_str *out);
 void tr_rt_bytes_translate(tr_frame *f, STR_PARTS(s), STR_PARTS(table), STR_PARTS(gone), tr_str *out);
@@ -143,6 +144,7 @@ void tr_rt_again(tr_frame *f, const void *from);
 void tr_rt_made(tr_frame *f, int64_t exc);
 /* What one that was caught says (told.c). */
 void tr_rt_exc_text(tr_frame *f, int64_t how, int64_t exc, tr_str *out);
+int64_t tr_rt_exc_number(int64_t how, int64_t exc);
 /* Context and cause of an exception (link.c); each is what `catch` gave, 0 is None. */
 void tr_rt_context(tr_frame *f, int64_t exc);
 void tr_rt_cause(tr_frame *f, int64_t exc);

@@ -112,8 +112,19 @@ enum {
     TR_STR_LINES,
     TR_STR_OF_BYTES = 8 /* with one of them: blanks and ends of lines are those of ASCII */
 };
-/* EXC_TEXT: str(), repr(), the name of the class, the one argument if that is a string */
-enum { TR_SAY_STR, TR_SAY_REPR, TR_SAY_NAME, TR_SAY_ARG, TR_SAY_NOTHING = -2 };
+/* EXC_TEXT: str(), repr(), the name of the class, the one argument if that is a string; of an error of a
+ * codec its encoding and its reason, and as numbers (EXC_NUMBER) its start and its end */
+enum {
+    TR_SAY_STR,
+    TR_SAY_REPR,
+    TR_SAY_NAME,
+    TR_SAY_ARG,
+    TR_SAY_ENCODING,
+    TR_SAY_REASON,
+    TR_SAY_START,
+    TR_SAY_END,
+    TR_SAY_NOTHING = -2
+};
 enum { TR_STR_LJUST, TR_STR_RJUST, TR_STR_CENTER, TR_STR_ZFILL };
 enum { TR_STR_UPPER, TR_STR_LOWER, TR_STR_FOLD, TR_STR_CAPITALIZE, TR_STR_TITLE, TR_STR_SWAP };
 enum {
@@ -145,15 +156,30 @@ enum {
     TR_BYTES_HEX,
     TR_BYTES_REPR_ARRAY /* as a bytearray has it, where each ' is escaped */
 };
+/* encode() and decode(): which codec, which handler of errors, and which of the two; what is wrong with what
+ * cannot be, which stands in the low bits of its end (rt/codecs.c) */
 enum {
     TR_CODE_UTF8,
     TR_CODE_ASCII,
     TR_CODE_LATIN1,
     TR_CODE_KIND = 3,
-    TR_CODE_REPLACE = 4,
-    TR_CODE_IGNORE = 8,
-    TR_CODE_DECODE = 16 /* not encode */
+    TR_CODE_DECODE = 4, /* not encode */
+    TR_CODE_STRICT = 0,
+    TR_CODE_REPLACE = 8,
+    TR_CODE_IGNORE = 16,
+    TR_CODE_BACKSLASH = 24,
+    TR_CODE_XML = 32,
+    TR_CODE_ESCAPE = 40,
+    TR_CODE_PASS = 48,
+    TR_CODE_HANDLER = 56
 };
+typedef enum tr_code_error {
+    TR_CODE_GOOD,
+    TR_CODE_BAD_START,
+    TR_CODE_BAD_MIDDLE,
+    TR_CODE_BAD_END
+} tr_code_error;
+enum { TR_CODE_WHY_BITS = 2 };
 /* Of items of fixed-width strings (rt/chars.c): which comparison, in the order of the operators; that they
  * are of four bytes a character, and what is made of them or compared; that what is stored is bytes; that
  * what is copied is of four bytes a character. The bits of a string whose characters are none. */

@@ -36,8 +36,9 @@ static inline unsigned tr_marg_slots(char kind) {
 }
 
 /* What str() and repr() make of the exception: nothing that is known here; what BaseException does; of a
- * single argument its repr(), as a KeyError has it; what the host said of one that it keeps. */
-typedef enum tr_says { TR_SAYS_ITSELF, TR_SAYS_ARGS, TR_SAYS_REPR, TR_SAYS_KEPT } tr_says;
+ * single argument its repr(), as a KeyError has it; what the host said of one that it keeps; what is wrong
+ * with which part of its object, as the errors of codecs do, which have five arguments. */
+typedef enum tr_says { TR_SAYS_ITSELF, TR_SAYS_ARGS, TR_SAYS_REPR, TR_SAYS_KEPT, TR_SAYS_CODEC } tr_says;
 
 typedef struct tr_msite {
     uint8_t exc;  /* tr_exc, where the exception is none of the program's own, */

@@ -244,6 +244,76 @@ static uint32_t count_args(const tr_msite *site) {
     return n;
 }
 
+/* --- errors of codecs --- */
+
+enum { CODEC_ENCODING, CODEC_OBJECT, CODEC_START, CODEC_END, CODEC_REASON, CODEC_ARGS };
+
+/* Argument i as text. */
+static void put_codec_text(const tr_msite *site, const tr_slot *payload, uint32_t i, tr_sb *b) {
+    const reading r = {.site = site, .payload = payload};
+    const tr_slot *p;
+    const tr_marg *a = arg_at(&r, i, &p);
+    assert(site->nargs == CODEC_ARGS && "an error of a codec has five arguments");
+    put_arg(a, p, false, b);
+}
+
+static int64_t codec_number(const tr_msite *site, const tr_slot *payload, uint32_t i) {
+    const reading r = {.site = site, .payload = payload};
+    const tr_slot *p;
+    const tr_marg *a = arg_at(&r, i, &p);
+    assert(site->nargs == CODEC_ARGS && "an error of a codec has five arguments");
+    return strchr("iu", a->kind) ? p->i : a->i;
+}
+
+/* What stands at that place of its object; false when nothing does. */
+static bool codec_char(const tr_msite *site, const tr_slot *payload, int64_t at, uint32_t *c) {
+    const reading r = {.site = site, .payload = payload};
+    const tr_slot *p;
+    const tr_marg *a = arg_at(&r, CODEC_OBJECT, &p);
+    if (at < 0)
+        return false;
+    if (strchr("sy", a->kind)) {
+        tr_str s = string_at(p);
+        *c = at < tr_str_len(&s) ? tr_str_at(&s, at) : 0;
+        return at < tr_str_len(&s);
+    }
+    const uint8_t *text = (const uint8_t *)a->s;
+    for (*c = 0; *text; at--) {
+        *c = tr_utf8_next(&text);
+        if (!at)
+            return true;
+    }
+    return false;
+}
+
+/* As CPython has it: of one character or byte which one it is, of several where they stand. */
+static void put_codec(const tr_msite *site, const tr_slot *payload, tr_sb *b) {
+    int64_t start = codec_number(site, payload, CODEC_START), end = codec_number(site, payload, CODEC_END);
+    bool decode = strcmp(site->name, "UnicodeDecodeError") == 0;
+    const char *verb = decode ? "decode" : "encode", *what = decode ? "byte" : "character";
+    uint32_t c;
+    tr_sb_putc(b, '\'');
+    put_codec_text(site, payload, CODEC_ENCODING, b);
+    if ((uint64_t)end - (uint64_t)start == 1 && codec_char(site, payload, start, &c)) {
+        tr_sb_printf(b, "' codec can't %s %s ", verb, what);
+        tr_sb_printf(b,
+                     decode        ? "0x%02x"
+                     : c < 0x100   ? "'\\x%02x'"
+                     : c < 0x10000 ? "'\\u%04x'"
+                                   : "'\\U%08x'",
+                     c);
+        tr_sb_puts(b, " in position ");
+    } else {
+        tr_sb_printf(b, "' codec can't %s %ss in position ", verb, what);
+        put_int(start, b);
+        tr_sb_putc(b, '-');
+        start = (int64_t)((uint64_t)end - 1);
+    }
+    put_int(start, b);
+    tr_sb_puts(b, ": ");
+    put_codec_text(site, payload, CODEC_REASON, b);
+}
+
 /* BaseException's way: of no argument nothing, of one what it says, of several their tuple. */
 static void put_said(const tr_msite *site, const tr_slot *payload, bool repr, tr_sb *b) {
     reading r = {.site = site, .payload = payload};
@@ -287,10 +357,19 @@ static bool put_site(const tr_msite *site, const tr_slot *payload, int64_t how, 
         tr_sb_puts(b, site->name ? site->name : "");
         return site->name;
     }
-    if (site->says == TR_SAYS_ITSELF)
+    bool codec = site->says == TR_SAYS_CODEC, of_codec = how == TR_SAY_ENCODING || how == TR_SAY_REASON;
+    if (site->says == TR_SAYS_ITSELF || (of_codec && !codec))
         return false;
     if (how == TR_SAY_ARG)
         return put_string_arg(site, payload, b);
+    if (of_codec) {
+        put_codec_text(site, payload, how == TR_SAY_REASON ? CODEC_REASON : CODEC_ENCODING, b);
+        return true;
+    }
+    if (codec && how == TR_SAY_STR) {
+        put_codec(site, payload, b);
+        return true;
+    }
     put_said(site, payload, how == TR_SAY_REPR, b);
     return true;
 }
@@ -298,11 +377,23 @@ static bool put_site(const tr_msite *site, const tr_slot *payload, int64_t how, 
 /* There was no memory, which has no raise site. */
 static bool put_memory(int64_t how, tr_sb *b) {
     tr_sb_puts(b, how == TR_SAY_REPR ? "MemoryError()" : how == TR_SAY_NAME ? "MemoryError" : "");
-    return how != TR_SAY_ARG;
+    return how < TR_SAY_ARG;
+}
+
+static const tr_raised *raised_of(int64_t exc) {
+    return (const void *)(uintptr_t)((uint64_t)exc & ((UINT64_C(1) << TR_CAUGHT_BITS) - 1));
+}
+
+int64_t tr_rt_exc_number(int64_t how, int64_t exc) {
+    const tr_raised *r = raised_of(exc);
+    assert((how == TR_SAY_START || how == TR_SAY_END) && "a number of an error of a codec");
+    if (!r->site || r->site->says != TR_SAYS_CODEC)
+        return INT64_MIN;
+    return codec_number(r->site, r->payload, how == TR_SAY_START ? CODEC_START : CODEC_END);
 }
 
 void tr_rt_exc_text(tr_frame *f, int64_t how, int64_t exc, tr_str *out) {
-    const tr_raised *r = (const void *)(uintptr_t)((uint64_t)exc & ((UINT64_C(1) << TR_CAUGHT_BITS) - 1));
+    const tr_raised *r = raised_of(exc);
     const tr_msite *site = r->site;
     tr_sb b;
     tr_sb_init(&b);

@@ -121,29 +121,18 @@ def test_numbers(s, x, y, z, i, c):
 
 STRICT = [method(f"s.decode({a})") for a in ("", "'utf-8'", "'ascii'", "'latin1'")]
 ENCODE = [method(f"s.encode({a})") for a in ("", "'utf-8'", "'ascii'", "'latin1'")]
-LOOSE = [
-    method(f"s.encode('{c}', '{e}')") for c in ("utf-8", "ascii", "latin-1") for e in ("replace", "ignore")
-]
-
-
-def codec(f, s):
-    """As CPython's; what it cannot do is a ValueError, of which CPython's is one."""
-    got, want = outcome(f, s), outcome(f.py_func, s)
-    if isinstance(want, tuple):
-        assert issubclass(want[0], ValueError) and got[0] is ValueError
-        assert got[1][0].endswith(f"in position {want[1][2]}")
-    else:
-        assert got == want and type(got) is type(want)
+CODECS = ("utf-8", "ascii", "latin-1")
+HANDLERS = ("replace", "ignore", "backslashreplace", "surrogateescape", "surrogatepass", "xmlcharrefreplace")
+LOOSE = [method(f"s.encode('{c}', '{e}')") for c in CODECS for e in HANDLERS]
+LOOSE_BYTES = [method(f"s.decode('{c}', '{e}')") for c in CODECS for e in HANDLERS[:-1]]
 
 
 @settings(deadline=None, max_examples=300)
 @given(s=BYTES, t=st.text(st.sampled_from("aé€😀\ud800\0\x7f\x80ÿĀ\uffff\U0010ffff"), max_size=6))
 def test_encodings(s, t):
-    for f in STRICT:
-        codec(f, s)
-    for f in ENCODE:
-        codec(f, t)
-    for f in LOOSE:
+    for f in STRICT + LOOSE_BYTES:
+        agree(f, s)
+    for f in ENCODE + LOOSE:
         agree(f, t)
     assert STRICT[0](t.encode("utf-8", "ignore")) == t.encode("utf-8", "ignore").decode()
 
@@ -155,9 +144,73 @@ def test_encodings(s, t):
     )
 )
 def test_bad_utf8(s):
-    codec(STRICT[0], s)
-    agree(PLAIN[-2], s)
-    agree(PLAIN[-1], s)
+    for f in (STRICT[0], PLAIN[-2], PLAIN[-1], *LOOSE_BYTES[:5]):
+        agree(f, s)
+
+
+@njit
+def told(s, strict):
+    try:
+        return s.encode("ascii").decode("ascii") if strict else s.encode("latin-1").decode()
+    except UnicodeDecodeError as e:
+        return f"{e}, {e!r}, {e.encoding}, {e.reason}, {e.start}, {e.end}"
+    except UnicodeEncodeError as e:
+        return f"{e}, {e!r}, {e.encoding}, {e.reason}, {e.start}, {e.end}"
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.text(st.sampled_from("aé€😀\ud800\x7f\x80ÿÃ©\u2028"), max_size=4), st.booleans())
+def test_a_caught_error_of_a_codec(s, strict):
+    agree(told, s, strict)
+
+
+@njit
+def by_hand(s, start, end):
+    try:
+        raise UnicodeEncodeError("mine", s, start, end, f"{start} is bad")
+    except UnicodeError as e:
+        return str(e), repr(e), e.start, e.end
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.text(max_size=3), st.integers(0, 4), st.integers(-1, 5))
+def test_an_error_of_a_codec_by_hand(s, start, end):
+    agree(by_hand, s, start, end)
+
+
+@njit
+def start_of(k):
+    try:
+        if k:
+            raise ValueError("no codec")
+        return b"\xff".decode()
+    except ValueError as e:
+        return str(e.start)
+
+
+def test_which_exceptions_have_a_start():
+    assert start_of(0) == "0"
+    with pytest.raises(AttributeError, match="no attribute 'start'"):
+        start_of(1)
+
+
+@njit
+def of_one(s):
+    raise UnicodeDecodeError(s)
+
+
+@njit
+def of_a_str(s):
+    raise UnicodeDecodeError("ascii", s, 0, 1, "why")
+
+
+@pytest.mark.parametrize(
+    ("f", "text"),
+    [(of_one, r"exactly 5 arguments \(1 given\)"), (of_a_str, "argument 2 .* must be bytes, not str")],
+)
+def test_arguments_of_an_error_of_a_codec(f, text):
+    with pytest.raises(TypeError, match=text):
+        f("s")
 
 
 # --- ways in and out ---
@@ -304,7 +357,9 @@ def test_wrong_items():
         store(b"abc")
 
 
-@pytest.mark.parametrize("code", ["s % 1", "s.decode('cp1252')", "s.decode(errors='surrogateescape')"])
+@pytest.mark.parametrize(
+    "code", ["s[:] % 1", "b'%(a)d' % {b'a': 1}", "s.decode('cp1252')", "s.decode(errors='xmlcharrefreplace')"]
+)
 def test_left_out(code):
     with pytest.raises(UnsupportedError):
         method(code)(b"abc")
@@ -312,3 +367,141 @@ def test_left_out(code):
 
 def test_a_str_differs():
     assert method("s == 'a', s != 'a'")(b"a") == (False, True)
+
+
+# --- of other things ---
+
+
+@njit
+def decoded(b):
+    return str(b, "utf-8"), str(b, "ascii", "replace"), str(b, errors="ignore"), str(encoding="ascii")
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.binary(max_size=4))
+def test_str_of_bytes(b):
+    agree(decoded, b)
+    assert outcome(decoded, bytearray(b)) == outcome(decoded, b)
+
+
+@pytest.mark.parametrize(
+    ("x", "text"), [(5, "need a bytes-like object, int64 found"), ("s", "decoding str is not supported")]
+)
+def test_str_of_what_is_no_bytes(x, text):
+    with pytest.raises(TypingError, match=text):
+        njit(lambda x: str(x, "ascii"))(x)
+
+
+@njit
+def memory(a):
+    return a.tobytes()
+
+
+@njit
+def listed(a):
+    return a.tolist()
+
+
+ARRAYS = [
+    np.arange(3.0),
+    np.arange(6, dtype=np.int32).reshape(2, 3).T,
+    np.array([True, False]),
+    np.array([1 + 2j], np.complex64),
+    np.array(2.5),
+    np.arange(10, dtype=np.uint16)[::-3],
+    np.array([0.1, np.inf], np.float16),
+    np.zeros((2, 0)),
+    np.arange(8, dtype=np.float32).reshape(2, 2, 2),
+]
+
+
+@pytest.mark.parametrize("a", ARRAYS, ids=range(len(ARRAYS)))
+def test_arrays_as_bytes_and_lists(a):
+    for f in (memory, listed):
+        agree(f, a)
+        assert repr(f(a)) == repr(f.py_func(a))
+
+
+def test_lists_of_strings_and_of_views_of_memory():
+    for a in (np.array(["ab", "", "é"]), np.array([[b"x"], [b""]])):
+        agree(listed, a)
+    for x in (bytearray(b"ab"), memoryview(b"ab")):
+        assert listed(x) == list(x) and memory(x) == bytes(x)
+
+
+def test_what_is_no_list_and_no_bytes():
+    for f, a in (
+        (listed, np.array([1], "M8[s]")),
+        (memory, np.array(["a"])),
+        (memory, np.array([1], "M8[s]")),
+    ):
+        with pytest.raises((TypingError, UnsupportedError), match="tolist|tobytes"):
+            f(a)
+    with pytest.raises(UnsupportedError, match="order other than C"):
+        njit(lambda a: a.tobytes("F"))(np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("call", ["append(1)", "decode()", "pop()"])
+def test_a_bytearray_that_is_passed_has_advice(call):
+    with pytest.raises(TypingError, match="an array of its memory"):
+        njit(eval(f"lambda b: b.{call}"))(bytearray(b"a"))
+
+
+# --- % ---
+
+
+@njit
+def laid_out(s, n, x):
+    return (
+        b"%d|%5d|%-4d|%+i|%x|%X|%#o|%u|%03d" % (n, n, n, n, abs(n), abs(n), abs(n), n, n),
+        b"%s\0\xff%b|%5s|%-4b|%.2s" % (s, s, s, s, s),
+        b"%e %.2f %g %*.*f" % (x, x, x, n % 9, abs(n) % 4, x),
+        b"%a %r%%" % (s, n),
+    )
+
+
+@settings(deadline=None, max_examples=100)
+@given(s=BYTES, n=st.integers(-300, 10**12), x=st.floats())
+def test_percent(s, n, x):
+    agree(laid_out, s, n, x)
+
+
+@njit
+def one_byte(x):
+    return b"<%c>" % x, b"%4c" % (x,)
+
+
+def test_percent_of_a_byte():
+    for x in (0, 65, 255, 256, -1, b"a", b"", b"ab", bytearray(b"x")[0]):
+        agree(one_byte, x)
+
+
+TEMPLATE = b"%s=%d;"
+
+
+def test_templates_of_globals_and_bytearrays():
+    @njit
+    def f(n):
+        m = bytearray(2)
+        m[0] = n
+        return TEMPLATE % (m, n) * 2
+
+    agree(f, 7)
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("b'%s' % 1", "%b requires a bytes-like object"),
+        ("b'%b' % 'x'", "%b requires a bytes-like object"),
+        ("b'%d' % b'1'", "%d format: a real number is required"),
+        ("b'%f' % b'1'", "float argument required"),
+        ("b'%c' % 1.5", "%c requires an integer in range"),
+        ("b'%d %d' % 1", "not enough arguments for format string"),
+        ("b'%d' % (1, 2)", "not all arguments converted during bytes formatting"),
+        ("b'%q' % 1", "unsupported format character 'q'"),
+    ],
+)
+def test_what_a_template_of_bytes_does_wrong(code, text):
+    with pytest.raises(TypingError, match=text):
+        njit(eval(f"lambda: {code}"))()

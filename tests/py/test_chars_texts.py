@@ -50,6 +50,8 @@ CALLS = [
     "center(a, 6, ~'-')",
     "multiply(a, 3)",
     "multiply(a, 0)",
+    "partition(a, ~'b')",
+    "rpartition(a, ~'b')",
 ]
 OF = {
     letter: [compiled("a", "np.char." + c.replace("~", "b" * (letter == "S"))) for c in CALLS]
@@ -208,3 +210,72 @@ def test_in_parallel_and_inlined():
 
     a = np.array(["a", "ba", "aa", "x"] * 50)
     assert f(a, 199).tolist() == [sum(s.count("a") for s in a[i : i + 2]) for i in range(199)]
+
+
+def test_tabs():
+    """NumPy's items are wider than their longest text."""
+    f = compiled("a", "np.char.expandtabs(a), np.char.expandtabs(a, 3)")
+    for letter in "US":
+        a = np.array(["a\tb", "\t", "", "x\n\ty"], letter)
+        for got, want in zip(f(a), f.py_func(a), strict=True):
+            assert (got == want).all() and got.dtype.kind == letter
+
+
+def test_tables_of_characters():
+    f = compiled("a", "np.char.translate(a, str.maketrans('ab', 'βc'))")
+    agree(f, np.array(["ab", "c", "", "bab"]))
+    f = compiled("a", "np.char.translate(a, bytes.maketrans(b'ab', b'xy'), b'c')")
+    agree(f, np.array([b"abc", b"c", b"bab"]))
+
+
+ENCODED = compiled(
+    "a", "np.char.encode(a), np.char.encode(a, 'latin-1'), np.char.encode(a, 'ascii', 'replace')"
+)
+DECODED = compiled(
+    "a", "np.char.decode(a), np.char.decode(a, 'latin-1'), np.char.decode(a, 'ascii', 'ignore')"
+)
+
+
+def test_encodings():
+    agree(ENCODED, np.array(["aé", "", "ÿ"]))
+    agree(DECODED, np.array([b"a", b"\xc3\xa9", b""]))
+    with pytest.raises(UnicodeEncodeError, match="can't encode character '.u20ac' in position 1"):
+        ENCODED(np.array(["a€"]))
+    with pytest.raises(UnicodeDecodeError, match="invalid start byte"):
+        DECODED(np.array([b"\xff"]))
+
+
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="numpy.strings is of NumPy 2")
+@pytest.mark.parametrize("letter", ["U", "S"])
+def test_partitions_of_numpy_strings(letter):
+    b = "b" * (letter == "S")
+    f = compiled("a", f"np.strings.partition(a, {b}'b'), np.strings.rpartition(a, {b}'b')")
+    a = np.array(["abc", "c", "", "bab"], letter)
+    for got, want in zip(f(a), f.py_func(a), strict=True):
+        for x, y in zip(got, want, strict=True):
+            assert (x == y).all() and x.dtype == y.dtype
+
+
+def every_text(a):
+    print(a)
+    print("of", a, sep=": ")
+    print((a, 1), a[:1], a[:0], a[0])
+
+
+@pytest.mark.parametrize(
+    "a",
+    [
+        np.array(["ab", "", "it's", "é𝔸\n\0x"]),
+        np.array([["a b", "c"], ["d", '"']]),
+        np.array([b"ab", b"\xff'", b""]),
+        np.array(["a word"] * 40)[::3],
+        np.array([f"item {i}" for i in range(1500)]).reshape(2, 750),
+        np.array(["x"] * 8, "U9").reshape(2, 2, 2),
+    ],
+    ids=["U", "two axes", "S", "lines", "summary", "three axes"],
+)
+def test_print(capsys, a):
+    every_text(a)
+    want = capsys.readouterr().out.replace("np.str_(", "").replace("np.bytes_(", "")
+    njit(every_text)(a)
+    assert capsys.readouterr().out == want

@@ -237,10 +237,10 @@ def test_an_error_in_a_called_function_is_told_alone():
 
 
 def test_what_numpy_has_and_compiled_code_lacks_is_unsupported():
-    text = message(lambda a: a.tolist(), np.ones(3), error=treadle.UnsupportedError)
-    assert text.startswith("Treadle does not compile 'tolist' of arrays")
-    text = message(lambda s: s.format_map({}), "text", error=treadle.UnsupportedError)
-    assert text.startswith("Treadle does not compile 'format_map' of strings")
+    text = message(lambda a: a.tofile("x"), np.ones(3), error=treadle.UnsupportedError)
+    assert text.startswith("Treadle does not compile 'tofile' of arrays")
+    text = message(lambda s: s.maketrans("a"), "text", error=treadle.UnsupportedError)
+    assert text.startswith("Treadle does not compile 'maketrans' of strings")
     message(lambda: sum("text"), error=treadle.TypingError)
     text = message(lambda: unknown_object.nope, error=treadle.UnsupportedError)
     assert text.startswith("Treadle does not compile 'nope' of an object of class 'Unknown'")

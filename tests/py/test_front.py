@@ -199,7 +199,6 @@ REFUSED = [
     ("class", 2, "def f(x):\n    class A:\n        pass\n    return A\n"),
     ("del-name", 2, "def f(x):\n    del x.y\n"),
     ("store-global", 3, "def f(x):\n    global G\n    G = x\n"),
-    ("format-spec", 2, "def f(x):\n    return f'{x!a}'\n"),
     ("reraise", 2, "def f(x):\n    raise\n"),
 ]
 

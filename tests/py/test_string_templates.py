@@ -317,7 +317,7 @@ def test_percent_wrong(template, args):
 
 
 def test_percent_left_out():
-    for template in ("%.3d", "%a"):
+    for template in ("%.3d", "%.2x"):
         with pytest.raises(UnsupportedError, match="precision of|'%a'|made at run time"):
             compiled(template, "a")(1, 2, 3)
 
@@ -378,3 +378,35 @@ def test_ways():
         assert outcome(midway, 8, "03d") == outcome(midway.py_func, 8, "03d")
     assert midway(5, "03d") == "000001002003004"
     assert treadle.njit(fastmath=True)(row.py_func)(3, 4) == row.py_func(3, 4)
+
+
+@njit
+def mapped(x, y):
+    return "{name}: {x:>{w}} {x!r:.3} {y!a} {p[0]}{p[1].real}".format_map(
+        {"name": "n", "x": x, "y": y, "w": 6, "p": (1, x)}
+    )
+
+
+@njit
+def mapped_dict(d):
+    return "{a:.2f}|{b}|{a!a:>8}".format_map(d)
+
+
+def test_format_map():
+    for x, y in ((1.5, "é𝔸\n"), (2, "it's"), (True, "")):
+        assert mapped(x, y) == mapped.py_func(x, y)
+    assert mapped_dict({"a": 1.25, "b": -2.0}) == mapped_dict.py_func({"a": 1.25, "b": -2.0})
+    assert outcome(mapped_dict, {"a": 1.0}) == outcome(mapped_dict.py_func, {"a": 1.0})
+    with pytest.raises(TypingError, match="Format string contains positional fields"):
+        njit(lambda d: "{a}{}".format_map(d))({"a": 1})
+
+
+@njit
+def escaped(s, x, t):
+    return f"{s!a}{x!a:>8}{t!a}{'é'!a}", "{!a:>9}".format(s), "%a %5a" % (s, x)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.text(st.sampled_from("aé€😀'\"\n\ud800"), max_size=4), st.floats())
+def test_ascii(s, x):
+    assert escaped(s, x, (s, 1)) == escaped.py_func(s, x, (s, 1))

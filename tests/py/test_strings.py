@@ -525,7 +525,7 @@ def test_wrong(code):
 
 
 @pytest.mark.parametrize(
-    "code", ["s.encode('cp1252')", "s.upper() % 1", "s.upper().format(1)", "s.format_map({})"]
+    "code", ["s.encode('cp1252')", "s.upper() % 1", "s.upper().format(1)", "s.upper().format_map({})"]
 )
 def test_left_out(code):
     with pytest.raises(UnsupportedError):
@@ -614,3 +614,22 @@ def test_translate_and_ascii(s):
         agree(TRANSLATE[0], s, dict(table))
     for f in TRANSLATE[1:]:
         agree(f, s)
+
+
+@njit
+def lone(s):
+    if s == "\ud800":
+        raise ValueError("\udfff", s)
+    return (
+        "\ud800" + s,
+        f"\udc80{s}",
+        "\ud800{!r:>5}".format(s),
+        "\ud800%s" % s,
+        repr("\ud800é\x85"),
+        s.find("\udc80"),
+    )
+
+
+def test_constants_with_lone_surrogates():
+    for s in ("", "a\udc80", "\ud800"):
+        agree(lone, s)

@@ -205,10 +205,26 @@ def handles_arrays(a, k):
     return b, b.sum()
 
 
+@feature(("abc",), ("aé€",), ("\ud800",))
+def raises_of_a_codec(s):
+    try:
+        s = s.encode("latin-1").decode()
+    except UnicodeEncodeError as e:
+        return e.encoding, e.reason, e.start, e.end, str(e)
+    except UnicodeDecodeError as e:
+        return e.encoding, e.reason, e.start, e.end, repr(e)
+    return s.encode("ascii").decode(), "", 0, 0, ""
+
+
+OWN_ARGUMENTS = {
+    "UnicodeEncodeError": "'n is', 'text', n, 4, 'why'",
+    "UnicodeDecodeError": "'n is', b'text', n, 4, 'why'",
+}  # of exceptions that do not take any
 for _e in names_of("src/ir/exc.def", r'(?m)^X\(\w+,\s*"(\w+)"'):
+    _args = OWN_ARGUMENTS.get(_e, "'n is', n")
     text_feature(
         f"raises_{_e}",
-        f"def raises_{_e}(n):\n    if n > 0:\n        raise {_e}('n is', n)\n    return n\n",
+        f"def raises_{_e}(n):\n    if n > 0:\n        raise {_e}({_args})\n    return n\n",
         (3,),
         (-3,),
     )

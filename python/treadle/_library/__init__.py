@@ -126,14 +126,15 @@ FAMILIES: dict[str, tuple[str, str]] = {
     ),
     "histograms": ("numpy", "histogram2d histogramdd histogram_bin_edges"),
     "bits": ("numpy", "packbits unpackbits"),
-    # Which numpy.strings has too, as the same objects, all but one.
+    # Which numpy.strings has too, as the same objects, all but three.
     "texts": (
         "numpy.char",
         "upper lower swapcase capitalize title strip lstrip rstrip isalpha isalnum isdigit isspace islower isupper "
         "istitle isdecimal isnumeric str_len startswith endswith find rfind index rindex count replace ljust rjust "
-        "center zfill multiply",
+        "center zfill multiply expandtabs translate encode decode partition rpartition",
     ),
     "texts/1": ("numpy.strings", "multiply"),
+    "cuts": ("numpy.strings", "partition rpartition"),
     "windows": ("numpy.lib.stride_tricks", "sliding_window_view"),
     "sets": ("numpy", "unique union1d intersect1d setxor1d setdiff1d isin in1d"),
     "nan": (
@@ -184,6 +185,7 @@ METHODS: dict[str, dict[str, tuple[str, str]]] = {
     "choose": {"array": ("choices", "of_array_choose")},
     "put": {"array": ("choices", "of_array_put")},
     "byteswap": {"array": ("questions", "byteswap")},
+    "tolist": {"array": ("lists", "of_array_tolist")},
     "sort": {"list": ("lists", "of_list_sort")},
     "index": {"list": ("lists", "of_list_index"), "deque": ("counting", "of_deque_index")},
     "remove": {"list": ("lists", "of_list_remove"), "deque": ("counting", "of_deque_remove")},

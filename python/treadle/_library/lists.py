@@ -13,9 +13,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from . import TOLD, Constant
+from . import TOLD, Constant, refuse
 
-__all__ = ["of_list_count", "of_list_index", "of_list_remove", "of_list_sort", "sorted"]
+__all__ = ["of_array_tolist", "of_list_count", "of_list_index", "of_list_remove", "of_list_sort", "sorted"]
 
 
 def sorted(iterable: Any, /, *, key: Constant = None, reverse: Any = False) -> Any:
@@ -138,3 +138,23 @@ def of_list_count(self: Any, value: Constant) -> int:
         if x == value:
             n += 1
     return n
+
+
+def of_array_tolist(self: Any) -> Any:
+    """Return the items as numbers of Python's, in lists in lists for several axes."""
+    if self.ndim == 0:
+        return of_array_tolist(self.reshape(1))[0]
+    if self.ndim > 1:
+        return [of_array_tolist(row) for row in self]
+    kind = self.dtype.kind
+    if kind == "f":
+        return [float(x) for x in self]
+    if kind == "c":
+        return [complex(x) for x in self]
+    if kind == "b":
+        return [bool(x) for x in self]
+    if kind == "U" or kind == "S":
+        return [x for x in self]  # noqa: C416 - a list of plain strings
+    if kind != "i" and kind != "u":
+        refuse("tolist() of items that are no numbers and no strings")
+    return [int(x) for x in self]

@@ -19,7 +19,10 @@ __all__ = [
     "capitalize",
     "center",
     "count",
+    "decode",
+    "encode",
     "endswith",
+    "expandtabs",
     "find",
     "index",
     "isalnum",
@@ -35,16 +38,19 @@ __all__ = [
     "lower",
     "lstrip",
     "multiply",
+    "partition",
     "replace",
     "rfind",
     "rindex",
     "rjust",
+    "rpartition",
     "rstrip",
     "startswith",
     "str_len",
     "strip",
     "swapcase",
     "title",
+    "translate",
     "upper",
     "zfill",
 ]
@@ -254,3 +260,62 @@ def zfill(a: Any, width: Any) -> Any:
 def multiply(a: Any, i: Any) -> Any:
     """As NumPy's."""
     return as_long(strings(a), lambda s: s * i)
+
+
+def expandtabs(a: Any, tabsize: Any = 8) -> Any:
+    """As NumPy's."""
+    return as_long(strings(a), lambda s: s.expandtabs(tabsize))
+
+
+def translate(a: Any, table: Any, deletechars: Any = None) -> Any:
+    """As NumPy's."""
+    items = strings(a)
+    if items.dtype.kind == "U":
+        return as_wide(items, lambda s: s.translate(table))
+    if deletechars is None:
+        return as_wide(items, lambda s: s.translate(table))
+    return as_wide(items, lambda s: s.translate(table, deletechars))
+
+
+def encode(a: Any, encoding: Constant = None, errors: Constant = None) -> Any:
+    """As NumPy's."""
+    items = strings(a)
+    if items.dtype.kind != "U":
+        refuse("an array of bytes, which are encoded already")
+    codec = "utf-8" if encoding is None else encoding
+    handler = "strict" if errors is None else errors
+    return as_long(items, lambda s: s.encode(codec, handler))
+
+
+def decode(a: Any, encoding: Constant = None, errors: Constant = None) -> Any:
+    """As NumPy's."""
+    items = strings(a)
+    if items.dtype.kind != "S":
+        refuse("an array of str, which are decoded already")
+    codec = "utf-8" if encoding is None else encoding
+    handler = "strict" if errors is None else errors
+    return as_long(items, lambda s: s.decode(codec, handler))
+
+
+def partition(a: Any, sep: Any) -> Any:
+    """As numpy.char's: the parts along one axis more."""
+    items = strings(a, sep)
+    made = []
+    for s in items.ravel():
+        before, between, after = s.partition(sep)
+        made.append(before)
+        made.append(between)
+        made.append(after)
+    return np.array(made).reshape((*items.shape, 3))
+
+
+def rpartition(a: Any, sep: Any) -> Any:
+    """As numpy.char's: the parts along one axis more."""
+    items = strings(a, sep)
+    made = []
+    for s in items.ravel():
+        before, between, after = s.rpartition(sep)
+        made.append(before)
+        made.append(between)
+        made.append(after)
+    return np.array(made).reshape((*items.shape, 3))
