@@ -1561,7 +1561,8 @@ typedef struct reach {
     PyObject *names, *locals;
 } reach;
 
-/* Of an enum all members, which code may go through, and those that strings of the code name: `Color["red"]`. */
+/* Of an enum all members, which code may go through, and those that strings of the code name:
+ * `Color["red"]`. */
 static void members_of_enum(tr_frozen *z, uint32_t func, const tr_obj *o) {
     PyObject *cls = (PyObject *)(uintptr_t)o->py,
              *consts = ((PyCodeObject *)z->scopes.d[func].code)->co_consts;

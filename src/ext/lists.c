@@ -503,8 +503,8 @@ static bool share_lists(const tr_ty *a, const tr_ty *b) {
     return found;
 }
 
-/* There are buffers over entry i or what it is used together with, and the call may make such a list longer or
- * shorter: as entry i, or by way of a container that has it, or may put it into one. */
+/* There are buffers over entry i or what it is used together with, and the call may make such a list longer
+ * or shorter: as entry i, or by way of a container that has it, or may put it into one. */
 static bool has_buffers(const tr_held *h, uint32_t i, const tr_together *root) {
     const tr_heldlist *x = &h->d[i];
     bool moves = x->writes == 'g' && ((const tr_typed *)x->o)->exports;

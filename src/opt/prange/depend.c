@@ -56,8 +56,8 @@ typedef struct access {
     uint32_t lo, hi; /* which bytes of the items (tr_coords) */
     uint32_t n;
     axis ax[TR_MAX_NDIM];
-    /* The array is an item of this list, or TR_NOVAL, and at that place. Two places may have one array, but are
-     * taken to have two, as arrays of two names are; one place has one. */
+    /* The array is an item of this list, or TR_NOVAL, and at that place. Two places may have one array, but
+     * are taken to have two, as arrays of two names are; one place has one. */
     tr_val list;
     axis place;
 } access;
@@ -227,7 +227,8 @@ static bool describe_axes(finder *s, access *x, const tr_coords *c) {
     return ok;
 }
 
-/* An array out of a list from outside, also one that this iteration takes there, whose axes are known then. */
+/* An array out of a list from outside, also one that this iteration takes there, whose axes are known
+ * then. */
 static void describe_item(finder *s, access *x) {
     const tr_coord all = {.at = tr_lin_const(0), .step = 1};
     tr_coords c;

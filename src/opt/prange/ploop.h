@@ -258,8 +258,9 @@ bool tr_joins(const tr_pjoins *q, tr_pjoin *out);
 /* Do iterations meet in memory, or might they? The first sure meeting, else a possible one, else one
  * that depends on which arrays are one. */
 bool tr_ploop_dependence(const tr_ploop *l, tr_pdepend *out);
-/* Do iterations go to items of one list, arrays or lists, of which they might meet in some, and is it not sure
- * that they do? They are to go one after the other: two arrays of one name meet as two names seldom do. */
+/* Do iterations go to items of one list, arrays or lists, of which they might meet in some, and is it not
+ * sure that they do? They are to go one after the other: two arrays of one name meet as two names seldom
+ * do. */
 bool tr_ploop_goes_in_order(const tr_ploop *l, tr_pdepend *out);
 
 /* Fills in l->shared; false: there are too many. */
