@@ -478,8 +478,9 @@ typedef struct reach {
     PyObject *names, *locals;
 } reach;
 
-/* Of an enum the members that strings of the code name: `Color["red"]`. */
-static void indexed_members(tr_frozen *z, uint32_t func, const tr_obj *o) {
+/* Of an enum all members, which code may go through, and those that strings of the code name:
+ * `Color["red"]`. */
+static void members_of_enum(tr_frozen *z, uint32_t func, const tr_obj *o) {
     PyObject *cls = (PyObject *)(uintptr_t)o->py,
              *consts = ((PyCodeObject *)z->scopes.d[func].code)->co_consts;
     if (!PyType_Check(cls) || !tr_value_is_enum((PyTypeObject *)cls))
@@ -492,6 +493,10 @@ static void indexed_members(tr_frozen *z, uint32_t func, const tr_obj *o) {
             freeze_attr(z, o, text);
     }
     PyErr_Clear(); /* a text that is no UTF-8 is no name */
+    PyObject *all = o->u.m.members || z->failed ? NULL : PySequence_Tuple(cls);
+    PyErr_Clear(); /* one that cannot be gone through */
+    if (all && taken(z, all) && PyTuple_GET_SIZE(all) <= MAX_WRITTEN)
+        ((tr_obj *)(uintptr_t)o)->u.m.members = tr_frozen_any(z, all);
 }
 
 /* A name of the code and the attributes that follow it. */
@@ -511,7 +516,7 @@ static void reached(void *user, bool is_free, uint32_t index, const char *const 
     for (uint32_t i = 0; i < n && o && o->kind == TR_OBJ_MODULE; i++)
         o = freeze_attr(z, o, attrs[i]);
     if (o && o->kind == TR_OBJ_MODULE)
-        indexed_members(z, r->func, o);
+        members_of_enum(z, r->func, o);
 }
 
 /* Types that the option `locals` declares for variables of the function. Those of arrays say what inference

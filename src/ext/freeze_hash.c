@@ -82,6 +82,11 @@ static void module(hashing *s, const tr_obj *o) {
     number(s, o->u.m.n);
     number(s, o->u.m.one);
     number(s, o->u.m.is_value);
+    number(s, o->u.m.own_eq);
+    number(s, o->u.m.own_bool);
+    number(s, o->u.m.is_false);
+    if (o->u.m.members)
+        object(s, o->u.m.members);
     for (uint32_t i = 0; i < o->u.m.n; i++) {
         text(s, o->u.m.attrs[i].name);
         object(s, o->u.m.attrs[i].obj);

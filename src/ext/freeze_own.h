@@ -10,7 +10,8 @@
 #include "ext/freeze.h"
 #include "ext/check.h"
 
-enum { FREE_VAR = 0x80 }; /* of co_localspluskinds: CO_FAST_FREE */
+/* FREE_VAR: of co_localspluskinds, CO_FAST_FREE. MAX_WRITTEN: items that may be written out. */
+enum { FREE_VAR = 0x80, MAX_WRITTEN = 100 };
 
 /* Where a function's names are looked up. */
 typedef struct tr_fscope {

@@ -11,7 +11,7 @@
 #include "ext/value.h"
 #include "lib/em.h"
 
-enum { MAX_TUPLE_DEPTH = 32, MAX_WRITTEN = 100, MAX_REPR = 60 };
+enum { MAX_TUPLE_DEPTH = 32, MAX_REPR = 60 };
 
 /* Of exact builtin types only: no user code runs, but repr() looks for signals, and what their handlers raise
  * counts. */
@@ -87,12 +87,38 @@ tr_obj *tr_frozen_bytes(tr_frozen *z, PyObject *o) {
     return r;
 }
 
-/* Members of this class are equal to themselves alone, and true, as those of a plain enum are. */
-static bool is_plain_enum(const PyTypeObject *cls) {
-    return cls->tp_richcompare == PyBaseObject_Type.tp_richcompare &&
-           !(cls->tp_as_number && cls->tp_as_number->nb_bool) &&
+/* Members of this class are equal to themselves alone, as those of a plain enum are. */
+static bool has_no_equality(const PyTypeObject *cls) {
+    return cls->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+}
+
+/* They are true. */
+static bool has_no_truth(const PyTypeObject *cls) {
+    return !(cls->tp_as_number && cls->tp_as_number->nb_bool) &&
            !(cls->tp_as_sequence && cls->tp_as_sequence->sq_length) &&
            !(cls->tp_as_mapping && cls->tp_as_mapping->mp_length);
+}
+
+/* The method of that name is one of the module enum's. False, too, with an exception. */
+static bool is_enums_own(PyObject *o, const char *name) {
+    PyObject *method = PyObject_GetAttrString((PyObject *)Py_TYPE(o), name),
+             *module = method ? PyObject_GetAttrString(method, "__module__") : NULL;
+    bool own = module && PyUnicode_Check(module) && PyUnicode_CompareWithASCIIString(module, "enum") == 0;
+    Py_XDECREF(method);
+    Py_XDECREF(module);
+    return own;
+}
+
+/* Whether a member is true, where its class says that. */
+static void freeze_truth(tr_obj *r, PyObject *o) {
+    bool flag = is_enums_own(o, "__bool__");
+    if (PyErr_Occurred())
+        PyErr_Clear();
+    int truth = flag ? PyObject_IsTrue(o) : 1;
+    if (truth < 0)
+        PyErr_Clear();
+    r->u.m.own_bool = !flag || truth < 0;
+    r->u.m.is_false = truth == 0;
 }
 
 /* Members of such a class are a str, a float or bytes; this one has no value but that. */
@@ -125,9 +151,13 @@ tr_obj *tr_frozen_member(tr_frozen *z, PyObject *o) {
     r->u.m.name = name;
     r->u.m.attrs = attrs;
     r->u.m.n = 4;
-    r->u.m.one = is_plain_enum(Py_TYPE(o));
+    bool is_int = PyLong_Check(o) && Py_TYPE(o)->tp_richcompare == PyLong_Type.tp_richcompare;
+    r->u.m.one = has_no_equality(Py_TYPE(o)) && has_no_truth(Py_TYPE(o));
     r->u.m.is_value = is_value;
-    if (!PyLong_Check(o))
+    r->u.m.own_eq = !has_no_equality(Py_TYPE(o)) && !is_value;
+    if (!has_no_truth(Py_TYPE(o)) && !is_value)
+        freeze_truth(r, o);
+    if (!is_int)
         return r;
     tr_obj *n = freeze_int(z, o);
     n->member = n->kind == TR_OBJ_INT ? r : NULL;

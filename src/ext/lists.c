@@ -488,6 +488,33 @@ static bool is_alone(const tr_held *h, uint32_t i, const tr_together *root) {
     return alone;
 }
 
+static bool lies_in(const tr_ty *ty, const tr_ty *in) {
+    bool found = ty == in;
+    for (uint32_t k = 0; !found && k < in->n; k++)
+        found = lies_in(ty, in->items[k]);
+    return found;
+}
+
+/* A list of the one may be one of the other. */
+static bool share_lists(const tr_ty *a, const tr_ty *b) {
+    bool found = a->kind == TR_TY_LIST && lies_in(a, b);
+    for (uint32_t k = 0; !found && k < a->n; k++)
+        found = share_lists(a->items[k], b);
+    return found;
+}
+
+/* There are buffers over entry i or what it is used together with, and the call may make such a list longer
+ * or shorter: as entry i, or by way of a container that has it, or may put it into one. */
+static bool has_buffers(const tr_held *h, uint32_t i, const tr_together *root) {
+    const tr_heldlist *x = &h->d[i];
+    bool moves = x->writes == 'g' && ((const tr_typed *)x->o)->exports;
+    for (uint32_t k = 0; root->exports && !moves && k < h->n; k++) {
+        const tr_ty *in = type_of(h, &h->d[k]);
+        moves = h->d[k].writes == 'g' && holds_containers(in) && (k == i || share_lists(type_of(h, x), in));
+    }
+    return moves;
+}
+
 /* The call has a typed container from here on, and those which lie in it, or it in them. One of nothing
  * becomes one of what the function puts into it. */
 static bool claim(tr_held *h, uint32_t i, const char *fn) {
@@ -497,7 +524,7 @@ static bool claim(tr_held *h, uint32_t i, const char *fn) {
     tr_py_section s;
     tr_py_section_begin(&s, x->o);
     tr_together *root = tr_typed_root(t);
-    bool stays = x->writes == 'g' && t->exports, had = false, ok = false;
+    bool stays = has_buffers(h, i, root), had = false, ok = false;
     for (uint32_t k = 0; k < i; k++)
         had = had || h->d[k].used == root;
     bool alone = !had && is_alone(h, i, root);
@@ -510,7 +537,8 @@ static bool claim(tr_held *h, uint32_t i, const char *fn) {
     tr_py_section_end(&s);
     if (stays)
         PyErr_Format(PyExc_BufferError,
-                     "%s(): a typed.List may become longer or shorter, and there are buffers over its items",
+                     "%s(): a typed.List may become longer or shorter, and there are buffers over its items\n"
+                     "  help: let go of the memoryview or the array over it, or take a copy, `np.array(l)`",
                      fn);
     else if (!ok && !PyErr_Occurred())
         PyErr_Format(PyExc_RuntimeError, "%s is in use by another thread", tr_typed_name(t));

@@ -572,13 +572,17 @@ static int get_buffer(PyObject *self, Py_buffer *view, int flags) {
                         .shape = (flags & PyBUF_ND) == PyBUF_ND ? &t->shape : NULL};
     view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? &view->itemsize : NULL;
     t->exports++;
+    tr_typed_root(t)->exports++;
     return 0;
 }
 
 static void release_buffer(PyObject *self, Py_buffer *view) {
+    tr_typed *t = self_of(self);
+    tr_together *root = tr_typed_root(t);
     (void)view;
-    assert(self_of(self)->exports > 0 && "a buffer is given back once");
-    self_of(self)->exports--;
+    assert(t->exports > 0 && root->exports >= t->exports && "a buffer is given back once");
+    t->exports--;
+    root->exports--;
 }
 
 /* --- from outside --- */

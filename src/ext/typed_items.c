@@ -50,6 +50,7 @@ static void put_together(const tr_typed *a, const tr_typed *b) {
     if (x == y)
         return;
     y->up = x;
+    x->exports += y->exports;
     x->refs++;
 }
 

@@ -6,11 +6,12 @@
 #include "ext/items.h"
 
 /* Containers that are items of one another are used together: by so many calls that read them; -1: by
- * one that may change them. Sets of a union-find structure, of which the root counts. */
+ * one that may change them. Sets of a union-find structure, of which the root counts; also the buffers over
+ * items of any of them, which code that has the outer one might move. */
 typedef struct tr_together {
     struct tr_together *up; /* NULL: the root */
     int64_t refs;
-    int32_t users;
+    int32_t users, exports;
 } tr_together;
 
 /* A typed.List, typed.Dict or typed.Set: a block that compiled code is given as it is. */
@@ -24,7 +25,7 @@ typedef struct tr_typed {
     const tr_ty *value; /* of a dict's values */
     PyObject *kept;     /* list of the objects that items refer to; NULL: none so far */
     tr_together *together;
-    int32_t exports;  /* buffers over its items, which must not move */
+    int32_t exports;  /* buffers over its items, which must not move; the root counts them, too */
     Py_ssize_t shape; /* of the buffers */
 } tr_typed;
 

@@ -156,6 +156,10 @@ static const char *var_name(emission *m, tr_val param) {
 /* What to do about two types that have no common one. */
 static const char *advice(tr_tytab *types, const tr_ty *a, const tr_ty *b) {
     bool numbers = tr_ty_is_scalar(tr_ty_strong(types, a)) && tr_ty_is_scalar(tr_ty_strong(types, b));
+    if (a->kind == TR_TY_EXC || b->kind == TR_TY_EXC)
+        return "an exception that was caught is there in its `except` block alone: keep str(e), as in `last "
+               "= "
+               "str(e)`, with `last = ''` on the other paths, or a number that says what was raised";
     if (is_string(a) || is_string(b))
         return "a variable is a string on all paths, or on none";
     if (numbers)

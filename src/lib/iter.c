@@ -73,6 +73,8 @@ bool tr_em_iter(tr_em *e, tr_tv x, tr_tv *out) {
     if (tr_lib_is_text(x))
         return tr_em_string(e, x, out);
     x = tr_table_plain(e, x);
+    if (x.ty->kind == TR_TY_LIT && x.ty->lit->kind == TR_OBJ_MODULE && x.ty->lit->u.m.members)
+        x = tr_em_obj(e, x.ty->lit->u.m.members); /* an enum */
     if (x.ty->kind == TR_TY_DEQUE) {
         tr_tv changes = tr_em_i64(e, TR_DEQUE_CHANGES); /* how often items came or went before */
         *out = walk_of(e, x, tr_em_load(e, tr_em_item(e, x, 1), &changes));

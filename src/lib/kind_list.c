@@ -153,7 +153,8 @@ static bool as_item(tr_em *e, tr_tv list, tr_tv x, uint32_t *which, tr_tv *out) 
             return true;
     }
     if (!tr_ty_may_be_item(strong))
-        return tr_em_unsupported(e, "list-items", "a list of %s", tr_em_tyname(e, x.ty));
+        return tr_em_unsupported(e, x.ty->kind == TR_TY_EXC ? "exc-value" : "list-items", "a list of %s",
+                                 tr_em_tyname(e, x.ty));
     if (!e->dry && e->ctx->nerrs) /* that the items have no type in common has been told */
         return false;
     return tr_em_error(e, "%s cannot be an item of %s", tr_em_tyname(e, x.ty), tr_em_tyname(e, list.ty));

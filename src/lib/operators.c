@@ -571,6 +571,12 @@ static bool compare_apart(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
     return true;
 }
 
+/* A member of an enum whose class has an __eq__ of its own. */
+static bool has_own_equality(tr_tv x) {
+    const tr_obj *o = x.ty->kind == TR_TY_LIT ? x.ty->lit : NULL;
+    return o && o->kind == TR_OBJ_MODULE && o->u.m.own_eq;
+}
+
 /* A member of an enum that is a str, or the like, compares as that. */
 static tr_tv as_value(tr_em *e, tr_tv x) {
     const tr_obj *o = x.ty->kind == TR_TY_LIT ? x.ty->lit : NULL;
@@ -583,6 +589,9 @@ bool tr_em_compare(tr_em *e, tr_cmpop op, tr_tv x, tr_tv y, tr_tv *out) {
     x = as_value(e, x);
     y = as_value(e, y);
     const tr_kind *kx = tr_lib_kind(x.ty), *ky = tr_lib_kind(y.ty);
+    if (has_own_equality(x) || has_own_equality(y))
+        return tr_em_unsupported(e, "enum-own", "'%s' of %s, whose class has an __eq__ of its own",
+                                 tr_lib_cmp_sign(op), tr_em_tyname(e, has_own_equality(x) ? x.ty : y.ty));
     if (tr_lib_is_exc_class(x.ty) || tr_lib_is_exc_class(y.ty))
         return tr_lib_no_exc_class(e);
     tr_answer a = kx->compare(e, op, x, y, out);
@@ -711,9 +720,14 @@ bool tr_em_is(tr_em *e, bool negate, tr_tv x, tr_tv y, tr_tv *out) {
         return held_is(e, negate, x, y, out);
     if (!none && tr_lib_is_one_of(e, x, y, out))
         return !negate || tr_em_unary(e, TR_UN_NOT, *out, out);
-    if (!none && !identity_known(e, x, y))
-        return tr_em_unsupported(e, "identity", "'is' between %s and %s", tr_em_tyname(e, x.ty),
-                                 tr_em_tyname(e, y.ty));
+    if (!none && !identity_known(e, x, y)) {
+        tr_em_unsupported(e, "identity", "'is' between %s and %s", tr_em_tyname(e, x.ty),
+                          tr_em_tyname(e, y.ty));
+        if (tr_lib_is_array(x) || tr_lib_is_array(y))
+            tr_em_hint(
+                e, "whether two arrays are one object is Python's to know: pass it in, `f(a, b, a is b)`");
+        return false;
+    }
     bool same = none ? nx && ny : same_object(e, x, y);
     *out = tr_em_lit(e, tr_obj_bool(&e->ctx->arena, same != negate));
     return true;
@@ -760,7 +774,13 @@ bool tr_lib_truth_lit(tr_em *e, tr_tv x, tr_tv *out) {
     const char *text;
     real r;
     bool known = true; /* functions, types, modules */
-    if (real_of(x, &r))
+    x = as_value(e, x);
+    if (x.ty->lit->kind == TR_OBJ_MODULE && x.ty->lit->u.m.own_bool)
+        return tr_em_unsupported(e, "enum-own", "whether %s is true, whose class says that itself",
+                                 tr_em_tyname(e, x.ty));
+    if (x.ty->lit->kind == TR_OBJ_MODULE)
+        known = !x.ty->lit->u.m.is_false;
+    else if (real_of(x, &r))
         known = r.f != 0;
     else if (tr_tv_lit_str(x, &text))
         known = *text != 0;

@@ -439,6 +439,10 @@ bool tr_lib_iter_lit(tr_em *e, tr_tv x) {
 bool tr_lib_len_lit(tr_em *e, tr_tv x, tr_tv *n) {
     const char *s;
     int64_t k = 0;
+    if (x.ty->lit->kind == TR_OBJ_MODULE && x.ty->lit->u.m.members) {
+        tr_tv all = tr_em_obj(e, x.ty->lit->u.m.members);
+        return tr_lib_kind(all.ty)->len(e, all, n);
+    }
     if (!tr_tv_lit_str(x, &s))
         return tr_lib_len_no(e, x, n);
     for (; *s; s++)

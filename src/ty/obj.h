@@ -100,7 +100,11 @@ struct tr_obj {
             const char *name;
             bool one;      /* a member of an enum that is equal to itself alone, and true */
             bool is_value; /* a member of an enum that is a str, a float or bytes, and compares as that */
-        } m;               /* MODULE */
+            bool own_eq; /* a member of an enum that is none of these: its class says what it is equal to, */
+            bool own_bool;         /* and whether it is true */
+            bool is_false;         /* a member of a Flag with no bit */
+            const tr_obj *members; /* of an enum that is more than a way to a member: a tuple; or NULL */
+        } m;                       /* MODULE */
         struct {
             uint32_t func;                      /* FUNC, CODE */
             const struct tr_contract *contract; /* FUNC: of a decorated one (ir/prog.h), or NULL */

@@ -7,7 +7,7 @@ import enum
 import numpy as np
 import pytest
 from treadle import njit, prange, vectorize
-from treadle.errors import TypingError
+from treadle.errors import TypingError, UnsupportedError
 
 
 class Color(enum.Enum):
@@ -321,3 +321,44 @@ def test_members_that_are_strings_or_floats_compare_as_these():
 
     for s, x in (("m", 0.5), ("s", 1.0), ("", 0.25)):
         assert njit(f)(s, x) == f(s, x)
+
+
+class Truthy(enum.Enum):
+    NO = 0
+    YES = 1
+
+    def __bool__(self):
+        return bool(self.value)
+
+
+def all_members(n):
+    names, at = [], 0
+    for i, m in enumerate(Step):
+        names.append(m.name)
+        if m is Step.NEXT and m.value < n:
+            at = i
+    return names, at, len(Step)
+
+
+def test_a_loop_may_go_over_an_enum():
+    for n in (0, 2):
+        assert njit(all_members)(n) == all_members(n) == (["FIRST", "NEXT", "LAST"], n // 2, 3)
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda n: Loose.A == Loose.B,
+        lambda n: Loose.B in (Loose.A, n),
+        lambda n: 1 if Truthy.NO else n,
+        lambda n: not Truthy.YES,
+    ],
+)
+def test_what_a_class_says_itself_of_its_members_is_refused(fn):
+    with pytest.raises(UnsupportedError, match=r"of its own|says that itself"):
+        njit(fn)(2)
+
+
+def test_flags_are_true_where_they_have_a_bit():
+    none = Falsy(0)
+    assert njit(lambda n: (bool(none), bool(Falsy.A), 1 if none else n))(2) == (False, True, 2)

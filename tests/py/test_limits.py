@@ -336,7 +336,7 @@ LIMITS = [
     Limit("ext/record.c", "MAX_DEPTH", records_in_records, "too large"),
     Limit("ext/record.c", "MAX_BYTES", record_bytes, "too large"),
     Limit("ext/freeze_values.c", "MAX_TUPLE_DEPTH", frozen_tuple, "a tuple that stands in 32 others"),
-    Limit("ext/freeze_values.c", "MAX_WRITTEN", frozen_list),
+    Limit("ext/freeze_own.h", "MAX_WRITTEN", frozen_list),
     Limit("ext/freeze_hash.c", "MAX_ARRAY_BYTES", frozen_bytes, "is not cached"),
     Limit("ext/pyerr.c", "MAX_ERRORS", errors_told),
     Limit("infer/step.c", "MAX_ARGS", raised_values, "more than 256 values in an exception"),

@@ -604,3 +604,60 @@ def test_keys_of_tuples_are_found_by_equal_ones():
     assert len(d) == 0
     s = Set([("a", 1), ("b", 2)])
     assert pickle.loads(pickle.dumps(s)) == {("a", 1), ("b", 2)}
+
+
+@njit
+def grow_inner(o, n):
+    for i in range(n):
+        o[0].append(i)
+
+
+@njit
+def grow_in_tuple(t, n):
+    grow_inner(t[1], n)
+
+
+@njit
+def grow_given(o, x, n):
+    o[0] = x
+    grow_inner(o, n)
+
+
+@njit(parallel=True)
+def set_inner(o, n):
+    for i in treadle.prange(n):
+        o[0][i] = -o[0][i]
+
+
+def test_items_under_a_buffer_stay_where_they_are_whoever_has_the_outer_container():
+    said = "may become longer or shorter, and there are buffers over its items\n  help: let go"
+    n = 10_000
+    for outer in (List([List([1, 2])]), Dict({0: List([1, 2])})):
+        inner = outer[0]
+        for view in (memoryview(inner), np.asarray(inner)):
+            for grow in (grow_inner, lambda o, n: grow_in_tuple((0, o), n)):
+                with pytest.raises(BufferError, match=said):
+                    grow(outer, n)
+            set_inner(outer, 2)
+            assert list(view) == list(inner)
+        assert list(inner) == [1, 2], "twice the other sign"
+        del view
+        grow_inner(outer, n)
+        assert len(inner) == n + 2
+
+    # One that comes into the container in the call; one that was put there by Python.
+    x, outer = List([1, 2]), List([List([3])])
+    view = memoryview(x)
+    with pytest.raises(BufferError, match=said):
+        grow_given(outer, x, n)
+    outer.append(x)
+    with pytest.raises(BufferError, match=said):
+        grow_inner(outer, n)
+    append(outer[0], 4)
+    assert view[0] == 1 and list(outer[0]) == [3, 4], "a list beside it has no buffer"
+    outer.clear()
+    outer.append(List([1]))
+    del x
+    view.release()
+    grow_inner(outer, n)
+    assert len(outer[0]) == n + 1

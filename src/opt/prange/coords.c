@@ -274,3 +274,15 @@ bool tr_coords_of(const tr_coords_loop *l, tr_val v, tr_coords *out) {
     assert(tr_at(l->pr->f, v)->ty->kind == TR_TY_ARRAY && "only arrays lie in others");
     return of(l, v, out, MAX_VIEWS);
 }
+
+bool tr_coords_item(const tr_coords_loop *l, tr_val v, tr_val *from, tr_val *idx) {
+    const tr_ins *in = at(l->pr, v);
+    if (in->op == TR_OP_ITEMS)
+        in = at(l->pr, in->args[0]);
+    if ((in->op != TR_OP_TAKE && in->op != TR_OP_PEEK) || in->nargs != 2)
+        return false;
+    const tr_ins *slots = at(l->pr, in->args[0]);
+    *from = slots->op == TR_OP_ITEMS ? slots->args[0] : in->args[0];
+    *idx = in->args[1];
+    return !varies(l, *from);
+}

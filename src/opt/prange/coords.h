@@ -48,6 +48,10 @@ typedef struct tr_coords_loop {
 /* False: it lies otherwise (a diagonal, of another element type), or that is not to be seen. */
 bool tr_coords_of(const tr_coords_loop *l, tr_val v, tr_coords *out);
 
+/* The array, which is no view, or the list whose items it is, comes out of a container from outside of the
+ * loop: the list, or the array of lists, and the index there. */
+bool tr_coords_item(const tr_coords_loop *l, tr_val v, tr_val *from, tr_val *idx);
+
 /* An index that varies is as the user gave it: not wrapped. */
 tr_lin tr_coords_index(const tr_coords_loop *l, tr_val v);
 

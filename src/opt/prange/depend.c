@@ -10,7 +10,8 @@
  * Two places that go along alike, a distance from outside apart, are tested before the loop (prange.c), as is
  * a distance that the number of iterations decides about; an index that may be negative also by where it
  * comes to, counted from the end. Strides and slices known to the running program alone are compared there
- * (spans.c), and places that iterations compute in another way looked at (inspect.c).
+ * (spans.c), and places that iterations compute in another way looked at (inspect.c). Arrays that iterations
+ * take out of one list are told apart by their places there; where these may meet, the loop goes in order.
  * Long, as each kind of relation is asked for what the ones before have left open, of the
  * same two descriptions.
  * Cost: pairs of a write and another access, MAX_ACCESSES of them at most. */
@@ -55,6 +56,10 @@ typedef struct access {
     uint32_t lo, hi; /* which bytes of the items (tr_coords) */
     uint32_t n;
     axis ax[TR_MAX_NDIM];
+    /* The array is an item of this list, or TR_NOVAL, and at that place. Two places may have one array, but
+     * are taken to have two, as arrays of two names are; one place has one. */
+    tr_val list;
+    axis place;
 } access;
 
 /* An array that some access goes to in the end, and which ones it may be (a byte per value). */
@@ -208,8 +213,34 @@ static access *new_access(finder *s, tr_val at, tr_val array, bool write) {
     if (s->all.n == MAX_ACCESSES || s->l->apart[root] || array_is_own(s, root))
         return NULL;
     tr_vec_push(&s->f->ctx->arena, &s->all,
-                (access){.at = at, .root = root, .write = write, .value = TR_NOVAL});
+                (access){.at = at, .root = root, .write = write, .value = TR_NOVAL, .list = TR_NOVAL});
     return &s->all.d[s->all.n - 1];
+}
+
+static bool describe_axes(finder *s, access *x, const tr_coords *c) {
+    bool ok = true;
+    for (uint32_t r = 0; r < x->n && ok; r++) {
+        const tr_val *idx = x->touch.idx;
+        ok = describe_axis(s, &c->ax[r], x->touch.array,
+                           idx && c->ax[r].dim >= 0 ? idx[c->ax[r].dim] : TR_NOVAL, &x->ax[r]);
+    }
+    return ok;
+}
+
+/* An array out of a list from outside, also one that this iteration takes there, whose axes are known
+ * then. */
+static void describe_item(finder *s, access *x) {
+    const tr_coord all = {.at = tr_lin_const(0), .step = 1};
+    tr_coords c;
+    tr_val list, idx;
+    if (!tr_coords_item(&s->views, x->root, &list, &idx) || !tr_coords_of(&s->views, x->touch.array, &c) ||
+        c.root != x->root || c.flat || c.part)
+        return;
+    x->n = c.n;
+    x->lo = c.lo;
+    x->hi = c.hi;
+    if (describe_axes(s, x, &c) && describe_axis(s, &all, x->root, idx, &x->place))
+        x->list = list;
 }
 
 /* idx: of all axes of the array, or NULL: all of it. Its root was chosen, and is taken for `leaf`. */
@@ -232,9 +263,8 @@ static void add_one(finder *s, tr_val at, tr_val array, tr_val leaf, bool write,
     x->lo = x->known ? c.lo : 0;
     x->hi = x->known ? c.hi : UINT32_MAX;
     x->always = x->always && !(x->known && c.part);
-    for (uint32_t r = 0; r < x->n && x->known; r++)
-        x->known = describe_axis(s, &c.ax[r], array, idx && c.ax[r].dim >= 0 ? idx[c.ax[r].dim] : TR_NOVAL,
-                                 &x->ax[r]);
+    x->known = x->known && describe_axes(s, x, &c);
+    describe_item(s, x);
 }
 
 /* An access to any elements of what has arrays, if `array` has. */
@@ -685,12 +715,58 @@ static bool may_be_one(finder *s, tr_val a, tr_val b) {
     return tr_sources_meet(s->f, sources_of(s, a), sources_of(s, b));
 }
 
+static bool is_whole(finder *s, const axis *a, tr_val root, unsigned k) {
+    tr_wide from;
+    return goes_to_end(s, a, &(side){root, k}, &from) && from == 0;
+}
+
+/* Do they go to elements of one item of a list for sure, a few iterations apart? */
+static bool meet_in_item(finder *s, const access *w, const access *x, meeting *m) {
+    *m = (meeting){.sure = w->always && x->always, .around = TR_NOVAL};
+    if (!m->sure || w->list == TR_NOVAL || w->list != x->list || w->n != x->n || w->hi <= x->lo ||
+        x->hi <= w->lo || meet_at_index(s, &w->place, &x->place, m) == APART || !m->dist || m->dist > NEAR ||
+        m->dist < -NEAR)
+        return false;
+    for (uint32_t k = 0; k < w->n; k++) {
+        const axis *a = &w->ax[k], *b = &x->ax[k];
+        bool all = is_whole(s, a, w->root, k), other = is_whole(s, b, x->root, k);
+        if ((all && (other || !b->range)) || (other && !a->range))
+            continue;
+        if (a->range || b->range || meet_at_index(s, a, b, m) == APART)
+            return false;
+    }
+    return m->sure && m->dist_known && !m->point && !m->decided;
+}
+
+static bool place_says_data(const finder *s, const tr_lin *e) {
+    bool data = false;
+    for (uint32_t i = 0; i < e->n; i++)
+        data = data || (!is_inner_counter(s, e->t[i].v) && tr_inspect_says_data(s->l, e->t[i].v));
+    return data;
+}
+
+/* May they go to an element of one item of a list in different iterations, as far as their places tell? */
+static bool may_meet_in_item(finder *s, const access *w, const access *x) {
+    meeting m = {.around = TR_NOVAL};
+    if (w->list == TR_NOVAL || w->list != x->list || w->n != x->n || (w->known && x->known) ||
+        w->hi <= x->lo || x->hi <= w->lo || (x->write && w->value != TR_NOVAL && w->value == x->value) ||
+        meet_on_axis(s, &w->place, &x->place, &(side){TR_NOVAL, 0}, &m) == APART)
+        return false;
+    for (uint32_t k = 0; k < w->n; k++)
+        if (meet_on_axis(s, &w->ax[k], &x->ax[k], &(side){w->root, k}, &m) == APART)
+            return false;
+    return !place_says_data(s, &w->place.e) && !place_says_data(s, &x->place.e);
+}
+
 static relation relate_by_numbers(finder *s, const access *w, const access *x, meeting *m) {
     int64_t n;
     bool known = tr_get_int(s->f, s->l->length, &n);
     *m = (meeting){.sure = w->always && x->always, .around = TR_NOVAL};
     if ((known && n <= 1) || !may_be_one(s, w->root, x->root))
         return APART;
+    if (meet_in_item(s, w, x, m))
+        return SURE;
+    *m = (meeting){.sure = w->always && x->always, .around = TR_NOVAL};
     if (w->root != x->root)
         return PERHAPS_ONE;
     if (!w->known || !x->known || w->space != x->space || w->flat != x->flat)
@@ -908,6 +984,24 @@ bool tr_ploop_dependence(const tr_ploop *l, tr_pdepend *out) {
                 return true;
         }
     return found != APART;
+}
+
+bool tr_ploop_goes_in_order(const tr_ploop *l, tr_pdepend *out) {
+    finder s;
+    meeting m;
+    bool found = false;
+    find_accesses(&s, l);
+    for (uint32_t i = 0; i < s.all.n; i++)
+        for (uint32_t k = 0; k < s.all.n && s.all.d[i].write; k++) {
+            access *w = &s.all.d[i], *x = &s.all.d[k];
+            if (meet_in_item(&s, w, x, &m))
+                return false;
+            if (found || !may_meet_in_item(&s, w, x))
+                continue;
+            found = true;
+            *out = found_between(w, x, POSSIBLE, &m);
+        }
+    return found;
 }
 
 static bool spans_are_known(const tr_ploop *l, const tr_pspans *p) {

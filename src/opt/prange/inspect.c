@@ -71,6 +71,11 @@ bool tr_inspect_is_data(const tr_ploop *l, const tr_ptouch *t) {
     return value_depends_on_data(&q, t->array);
 }
 
+bool tr_inspect_says_data(const tr_ploop *l, tr_val v) {
+    asker q = {l, TR_NEW_N(&l->f->ctx->arena, uint8_t, l->f->ins.n + 1u)};
+    return value_depends_on_data(&q, v);
+}
+
 /* --- values of one iteration, in the lambda --- */
 
 typedef struct looker {

@@ -164,6 +164,7 @@ typedef struct tr_ploop {
      * values from before the loop. NULL: none does. */
     const tr_edge *outer;
     tr_u32s tries; /* what leads there */
+    bool in_order; /* iterations may meet in items of a list: the loop stays a plain one */
     bool inside;   /* what looks like one is in an iteration */
     tr_u32s *made; /* patterns that stand for no expression of the user's */
 } tr_ploop;
@@ -257,6 +258,10 @@ bool tr_joins(const tr_pjoins *q, tr_pjoin *out);
 /* Do iterations meet in memory, or might they? The first sure meeting, else a possible one, else one
  * that depends on which arrays are one. */
 bool tr_ploop_dependence(const tr_ploop *l, tr_pdepend *out);
+/* Do iterations go to items of one list, arrays or lists, of which they might meet in some, and is it not
+ * sure that they do? They are to go one after the other: two arrays of one name meet as two names seldom
+ * do. */
+bool tr_ploop_goes_in_order(const tr_ploop *l, tr_pdepend *out);
 
 /* Fills in l->shared; false: there are too many. */
 bool tr_ploop_shared(tr_ploop *l);
@@ -271,6 +276,7 @@ void tr_ploop_inspect(tr_ploop *l, tr_val array);
 
 /* Does what some array says, or a call, decide where the access goes to? */
 bool tr_inspect_is_data(const tr_ploop *l, const tr_ptouch *t);
+bool tr_inspect_says_data(const tr_ploop *l, tr_val v); /* the same of a number */
 /* Before the loop: are these accesses of two iterations always apart? Asked where `when` is true (TR_NOVAL:
  * always), else it need not be known. Leaves the builder in a new block. */
 tr_val tr_inspect_apart(const tr_ploop *l, tr_bld *b, const tr_pinspect *p, tr_val when);

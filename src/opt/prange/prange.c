@@ -350,6 +350,13 @@ static bool check_memory(tr_ploop *l) {
     l->apart = TR_NEW_N(a, uint8_t, l->f->ins.n + 1u);
     l->compared = TR_NEW_N(a, uint8_t, l->f->ins.n + 1u);
     l->inspected = TR_NEW_N(a, uint8_t, l->f->ins.n + 1u);
+    l->in_order = tr_ploop_goes_in_order(l, &d);
+    if (l->in_order) {
+        tell(l, tr_arena_printf(
+                    a, "runs on one core: %s, an item of a list whose place is not the iteration's own",
+                    dependence(l, &d)));
+        return true;
+    }
     if (!tr_ploop_shared(l))
         tell(l, "it has too many accesses to arrays to say whether these share memory");
     while (tr_ploop_dependence(l, &d)) {
@@ -791,6 +798,10 @@ static bool turn_loop(tr_ploop *l) {
     if (l->extreme.raises) {
         tell(l, "runs on one core: what goes with an extreme may raise, where no iteration before has a "
                 "better one");
+        tr_ploop_unmark(f, l);
+        return true;
+    }
+    if (l->in_order) {
         tr_ploop_unmark(f, l);
         return true;
     }
