@@ -1,6 +1,7 @@
 /* One compilation: the snapshot under the GIL and in the gate, the compile without it, and the texts of
  * inspect_*(). */
 #include "ext/generator.h"
+#include "ext/hands.h"
 #include "ext/job.h"
 
 #include <assert.h>
@@ -349,10 +350,13 @@ static void refuse_result(tr_job *j, const tr_ty *ret) {
                   : "return numbers, arrays, tuples of these, or None";
 }
 
-static bool python_can_hold(void *self, const tr_ty *ret, bool report) {
-    bool can = !ret->local && tr_box_can(ret);
+static bool python_can_hold(void *self, const tr_ty **ret, bool report) {
+    const tr_ty *t = tr_hands_type(self, *ret);
+    bool can = t && tr_box_can(t);
     if (!can && report)
-        refuse_result(self, ret);
+        refuse_result(self, *ret);
+    if (can)
+        *ret = t;
     return can;
 }
 
