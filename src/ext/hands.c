@@ -60,6 +60,18 @@ const tr_ty *tr_hands_type(tr_job *j, const tr_ty *t) {
     return r && !r->local ? r : NULL;
 }
 
+const tr_ty *tr_hands_misfit(tr_job *j, const tr_ty *t) {
+    bool function = t->kind == TR_TY_CLOSURE || t->kind == TR_TY_PARTIAL;
+    for (uint32_t i = 0; i < t->n; i++) {
+        const tr_ty *x = t->items[i], *to = tr_hands_type(j, x), *deeper;
+        if (to && tr_box_can(to))
+            continue;
+        if ((deeper = tr_hands_misfit(j, x)) || function)
+            return deeper ? deeper : x;
+    }
+    return NULL;
+}
+
 /* --- what the numbers stand for --- */
 
 static PyObject *object_of(const tr_obj *o) {

@@ -13,6 +13,8 @@
 
 /* The type by which Python's border knows a result of type `t`; NULL: it is none that outlives the program. */
 const tr_ty *tr_hands_type(tr_job *j, const tr_ty *t);
+/* Of a result that has none: what a function in it holds for which that is so; NULL: no function does. */
+const tr_ty *tr_hands_misfit(tr_job *j, const tr_ty *t);
 /* When the job has run: the functions of its result, by their number, as a list; NULL where there are none.
  * False with an exception. */
 bool tr_hands_fill(tr_job *j, PyObject **out);

@@ -509,13 +509,17 @@ typedef struct step {
     uint32_t i;
 } step;
 
-/* Writes ".field" or "[i]" for each step; the name of a field is an identifier. */
+/* Writes ".field" or "[i]" for each step; the name of a field is an identifier, and parts of a partial are
+ * fields. */
 static size_t write_path(const step *at, char *to, size_t room) {
+    static const char *const parts[TR_PARTIAL_PARTS] = {"func", "args", "keywords", "keywords"};
     size_t n = at ? write_path(at->outer, to, room) : 0;
-    PyObject *fields = at && !PyTuple_CheckExact(at->tuple) && !PyList_CheckExact(at->tuple)
+    bool partial = at && !PyTuple_Check(at->tuple) && !PyList_CheckExact(at->tuple);
+    PyObject *fields = at && !partial && !PyTuple_CheckExact(at->tuple) && !PyList_CheckExact(at->tuple)
                            ? PyObject_GetAttrString((PyObject *)Py_TYPE(at->tuple), "_fields")
                            : NULL;
-    const char *name = fields && PyTuple_CheckExact(fields) && at->i < PyTuple_GET_SIZE(fields)
+    const char *name = partial ? parts[at->i]
+                       : fields && PyTuple_CheckExact(fields) && at->i < PyTuple_GET_SIZE(fields)
                            ? PyUnicode_AsUTF8(PyTuple_GET_ITEM(fields, at->i))
                            : NULL;
     int more = !at    ? 0
@@ -628,7 +632,6 @@ static bool refuse_long(const reading *r) {
     return false;
 }
 
-/* One part after the other; what is wrong with one is said of the whole. */
 static bool partial_pattern(reading *r, PyObject *o, const step *at, tr_argk *k) {
     PyObject *part[TR_PARTIAL_PARTS];
     k->items = PyMem_Calloc(TR_PARTIAL_PARTS, sizeof *k->items);
@@ -638,8 +641,10 @@ static bool partial_pattern(reading *r, PyObject *o, const step *at, tr_argk *k)
     if (ok && Py_EnterRecursiveCall(" while reading a partial of a partial"))
         tr_partial_clear(part), ok = false;
     else if (ok) {
-        for (; ok && k->n < TR_PARTIAL_PARTS; k->n++)
-            ok = pattern(r, part[k->n], at, &k->items[k->n]);
+        for (; ok && k->n < TR_PARTIAL_PARTS; k->n++) {
+            step here = {at, o, k->n};
+            ok = pattern(r, part[k->n], &here, &k->items[k->n]);
+        }
         Py_LeaveRecursiveCall();
         tr_partial_clear(part);
     }
