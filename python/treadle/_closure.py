@@ -46,7 +46,9 @@ class Made(NamedTuple):
     names: tuple[str, ...]  # of what it holds: its free variables, then what it needs to make its kin
     constant: tuple[bool, ...]  # per value, the defaults first: the same for each object
     shared: tuple[bool, ...]  # per name: a variable's memory
-    kin: tuple[tuple[str, CodeType, Any], ...]  # functions that it makes itself: the name, the code, the defaults
+    kin: tuple[
+        tuple[str, CodeType, Any], ...
+    ]  # functions that it makes itself: the name, the code, the defaults
     itself: str | None  # the name by which it is one of these, or its own
     options: dict[str, Any]
     body: list[Any]  # the compiled function, once there is one
@@ -63,7 +65,11 @@ class Made(NamedTuple):
 def _compiled(made: Made, values: tuple[Any, ...]) -> Any:
     """The body, for values of which those that are constants count."""
     code, own = made.code, [name for name, _, _ in made.kin]
-    held = [(n, v, c) for n, v, c in zip(made.names, values[1:], made.constant[1:]) if n not in own and n != made.itself]
+    held = [
+        (n, v, c)
+        for n, v, c in zip(made.names, values[1:], made.constant[1:])
+        if n not in own and n != made.itself
+    ]
     cells = {name: value for name, value, constant in held if constant}
     taken = [name for name, _, constant in held if not constant]
     source = _Source(cells)
@@ -81,11 +87,15 @@ def _compiled(made: Made, values: tuple[Any, ...]) -> Any:
         source.define(name, code, written)
         codes.append(code)
     body = source.body(code, taken, name, written if made.constant[0] else None)
-    body = _with_codes(body, codes).replace(co_name=code.co_name, co_qualname=code.co_qualname, co_filename=code.co_filename)
+    body = _with_codes(body, codes).replace(
+        co_name=code.co_name, co_qualname=code.co_qualname, co_filename=code.co_filename
+    )
     memory = [n for n, s in zip(made.names, made.shared) if s]
     if memory:
         body = body.replace(co_consts=(*body.co_consts, (SHARED, *memory)))
-    fn = FunctionType(body, made.globals, code.co_name, None, tuple(CellType(cells[n]) for n in body.co_freevars))
+    fn = FunctionType(
+        body, made.globals, code.co_name, None, tuple(CellType(cells[n]) for n in body.co_freevars)
+    )
     if made.constant[0] and values[0] is not None:
         _set_defaults(fn, values[0])
     fn.__qualname__ = code.co_qualname
@@ -144,7 +154,9 @@ class _Source:
     def defaults(self, code: CodeType, values: Any, constant: bool) -> dict[str, str]:
         """How the defaults, a tuple or a dict by name, are written."""
         by_place = code.co_varnames[: code.co_argcount]
-        named = values if isinstance(values, dict) else dict(zip(by_place[len(by_place) - len(values) :], values))
+        named = (
+            values if isinstance(values, dict) else dict(zip(by_place[len(by_place) - len(values) :], values))
+        )
         if not constant:
             return {name: f"__defaults[{i}]" for i, name in enumerate(named)}
         return {name: self._constant(x) for name, x in named.items()}
@@ -158,14 +170,22 @@ class _Source:
 
     def define(self, name: str, code: CodeType, defaults: dict[str, str]) -> None:
         """A function that captures what the code does; the code itself takes its place later."""
-        self.lines.append(f"def {name}({_listed(_parameters(code), [], defaults)}): {', '.join(code.co_freevars) or 'pass'}")
+        self.lines.append(
+            f"def {name}({_listed(_parameters(code), [], defaults)}): {', '.join(code.co_freevars) or 'pass'}"
+        )
 
     def body(self, code: CodeType, taken: list[str], name: str, written: dict[str, str] | None) -> CodeType:
         """The code that takes what is captured before its own arguments, for which `written` are defaults; None: those are known when it runs."""
         p = _parameters(code)
         if written is None:
             p = _Parameters((), (), "__args", (), "__named")
-        call = [*p.only, *p.plain, *(["*" + p.star] if p.star else []), *(f"{n}={n}" for n in p.named), *(["**" + p.rest] if p.rest else [])]
+        call = [
+            *p.only,
+            *p.plain,
+            *(["*" + p.star] if p.star else []),
+            *(f"{n}={n}" for n in p.named),
+            *(["**" + p.rest] if p.rest else []),
+        ]
         lines = [f"        {line}\n" for line in (*self.lines, f"return {name}({', '.join(call)})")]
         text = f"def around({', '.join(self.cells)}):\n    def body({_listed(p, taken, dict.fromkeys(written or {}, '0'))}):\n{''.join(lines)}"
         tree = ast.parse(text)

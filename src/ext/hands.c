@@ -1,3 +1,4 @@
+/* Functions as results for Python: which type they have there, and what it stands for. See hands.h. */
 #include "ext/hands.h"
 
 #include <assert.h>
@@ -118,9 +119,10 @@ static PyObject *kin_of(const tr_job *j, const tr_kin *kin) {
     PyObject *r = PyTuple_New(n), *globals;
     for (uint32_t k = 0; r && k < n; k++) {
         PyObject *defaults = defaults_of(kin->defaults[k]);
-        PyObject *one = defaults ? Py_BuildValue("(sOO)", kin->names[k],
-                                                 tr_freeze_code(&j->frozen, kin->funcs[k], &globals), defaults)
-                                 : NULL;
+        PyObject *one = defaults
+                            ? Py_BuildValue("(sOO)", kin->names[k],
+                                            tr_freeze_code(&j->frozen, kin->funcs[k], &globals), defaults)
+                            : NULL;
         Py_XDECREF(defaults);
         if (one)
             PyTuple_SET_ITEM(r, k, one);
@@ -229,8 +231,8 @@ static PyObject *list_again(const tr_job *of) {
         if (t == of->out.ret)
             r = list_of(j);
         else
-            PyErr_Format(PyExc_SystemError, "%U(): code from the cache gives other functions than the program",
-                         of->f->qualname);
+            PyErr_Format(PyExc_SystemError,
+                         "%U(): code from the cache gives other functions than the program", of->f->qualname);
     }
     tr_job_free(j);
     return r;

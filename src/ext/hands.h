@@ -11,7 +11,8 @@
 
 #include "ext/job.h"
 
-/* The type by which Python's border knows a result of type `t`; NULL: it is none that outlives the program. */
+/* The type by which Python's border knows a result of type `t`; NULL: it is none that outlives the
+ * program. */
 const tr_ty *tr_hands_type(tr_job *j, const tr_ty *t);
 /* Of a result that has none: what a function in it holds for which that is so; NULL: no function does. */
 const tr_ty *tr_hands_misfit(tr_job *j, const tr_ty *t);

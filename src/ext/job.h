@@ -15,7 +15,7 @@ typedef struct tr_job {
     const tr_ty **args;
     uint32_t n;
     TR_VEC(const tr_ty *) hands; /* what functions of the result were, by their number: hands.h */
-    Py_ssize_t nroot; /* what the function itself reaches: the first so many of frozen.keep */
+    Py_ssize_t nroot;            /* what the function itself reaches: the first so many of frozen.keep */
     tr_request rq;
     char *cache_dir; /* malloc'ed */
     tr_compiled out;

@@ -93,6 +93,21 @@ static bool gives_lists(const tr_decoded *cut) {
     return false;
 }
 
+/* Variables that are assigned in the expression, and captured. */
+static void note_own(cutter *c, tr_round *r) {
+    const tr_code *code = c->of->code;
+    const char **names = TR_NEW_N(&c->p->ctx->arena, const char *, code->nlocalsplus + 1u);
+    for (uint32_t v = 0; v < code->nlocalsplus; v++) {
+        bool written = false;
+        for (uint32_t i = c->lo; (code->kinds[v] & KIND_CELL) && !written && i < c->hi; i++)
+            written = (c->d->ins[i].op == TR_N_STORE || c->d->ins[i].op == TR_N_STOREDEREF) &&
+                      c->d->ins[i].arg == (int32_t)v;
+        if (written)
+            names[r->nown++] = code->localsplus[v];
+    }
+    r->own = names;
+}
+
 /* The function of loop k; *t, on the way in what the loop within takes, is what this one does. `captured`:
  * what the closure has, if that is settled. */
 static bool make_round(cutter *c, uint32_t k, const tr_takes *captured, tr_takes *t) {
@@ -115,6 +130,7 @@ static bool make_round(cutter *c, uint32_t k, const tr_takes *captured, tr_takes
         return false;
     }
     r->skips = comes_to_start(&f);
+    note_own(c, r);
     r->of_lists = gives_lists(cut);
     *t = captured ? *captured : taken(c, &f);
     for (uint32_t i = 0; k == 0 && c->own && i < t->n; i++)

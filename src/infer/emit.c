@@ -310,6 +310,26 @@ static void refuse_caught(emission *m) {
     m->failed = true;
 }
 
+/* A variable of the comprehension itself that a function in its item holds: once it has ended, all of its
+ * functions would have the last value. NULL: there is none. */
+static const char *own_in(const tr_prog *p, const tr_round *r, const tr_ty *t) {
+    const tr_func *fn = t->kind == TR_TY_CLOSURE ? &p->funcs.d[t->func] : NULL;
+    for (uint32_t k = 0; fn && !fn->round && k < fn->nfree; k++)
+        for (uint32_t i = 0; i < r->nown; i++)
+            if (strcmp(fn->code->localsplus[fn->freeidx[k]], r->own[i]) == 0)
+                return r->own[i];
+    const char *own = NULL;
+    for (uint32_t i = 0; !own && i < t->n; i++)
+        own = own_in(p, r, t->items[i]);
+    return own;
+}
+
+static void refuse_own(emission *m, const char *name) {
+    tr_em_unsupported(&m->e, "closure-late",
+                      "a function that holds the variable '%s' of the expression it is made in", name);
+    m->failed = true;
+}
+
 static void emit_ret(emission *m, const tr_ins *in) {
     const tr_ty *want = m->s->ret;
     tr_tv x, y;
@@ -320,7 +340,12 @@ static void emit_ret(emission *m, const tr_ins *in) {
     assert(want && "the result has the type of what is returned");
     const tr_func *of = &m->f->p->funcs.d[m->src->func];
     assert((of->round || !gives_display(of, want, false)) && "what is returned was made a list");
-    (void)of;
+    const char *own = of->round && of->round->nown ? own_in(m->f->p, of->round, want) : NULL;
+    if (own) {
+        refuse_own(m, own);
+        end_unreachable(m);
+        return;
+    }
     if (holds_caught(want)) {
         refuse_caught(m);
         end_unreachable(m);

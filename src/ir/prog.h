@@ -105,6 +105,10 @@ typedef struct tr_round {
     uint8_t makes;  /* tr_generates: what that makes */
     bool skips;     /* some items are left out */
     bool of_lists;  /* its values are written as lists */
+    /* variables of the expression itself that functions in it capture, by name: those have the last value
+     * once it has ended */
+    uint32_t nown;
+    const char *const *own;
     /* its bytecode, which front/ has; NULL: `inner` is the outermost loop of this whole
      * expression, which nobody calls */
     const struct tr_decoded *cut;

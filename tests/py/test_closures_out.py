@@ -152,7 +152,21 @@ CALLS = [
     (adds, (2,), lambda f: (f(3), f(1.5), f(x=4))),
     (adds, (2.5,), lambda f: (f(3), f(True))),
     (adds, ((1, 2.5),), lambda f: f((3,))),
-    (several, (2,), lambda t: (t[0](1), t[0](1, 5, 6, 7, z=1), t[0](1, q=3), t[1](4), t[1](4, 1), t[2](1), t[3] is np.sin, t[4](1), t[5])),
+    (
+        several,
+        (2,),
+        lambda t: (
+            t[0](1),
+            t[0](1, 5, 6, 7, z=1),
+            t[0](1, q=3),
+            t[1](4),
+            t[1](4, 1),
+            t[2](1),
+            t[3] is np.sin,
+            t[4](1),
+            t[5],
+        ),
+    ),
     (counts, (5,), lambda t: (t[0](), t[0](3), t[1](), t[0](k=2), t[1]())),
     (counts, (0.5,), lambda t: (t[0](), t[1]())),
     (later, (), lambda f: (f(), f())),
@@ -165,12 +179,20 @@ CALLS = [
     (by_keyword, (3,), lambda f: (f(1), f(1, y=4), f(1, z=5, y=6))),
     (lambda n: [lambda x, i=i: x * 10 + i for i in range(n)], (3,), lambda l: [f(2) for f in l]),
     (lambda n: [add_one, abs, plain][:n], (3,), lambda l: [f(-2) for f in l]),
-    (lambda n: {k: (lambda x: x + n) if k else (lambda x, k=k: x - k) for k in range(2)}, (3,), lambda d: [f(2) for f in d.values()]),
+    (
+        lambda n: {k: (lambda x: x + n) if k else (lambda x, k=k: x - k) for k in range(2)},
+        (3,),
+        lambda d: [f(2) for f in d.values()],
+    ),
     (lambda n: (lambda x: x + n) if n > 0 else (lambda x: x * n), (3,), lambda f: f(5)),
     (lambda n: (lambda x: x + n) if n > 0 else (lambda x: x * n), (-3,), lambda f: f(5)),
     (lambda n: (lambda x: x + n) if n > 0 else None, (3,), lambda f: f(5)),
     (lambda n: (lambda x: x + n) if n > 0 else None, (-3,), lambda f: f),
-    (lambda n: functools.partial(plain, n, z=n + 1), (3,), lambda p: (p(), p(5), p(y=2, z=9), p.args, p.keywords)),
+    (
+        lambda n: functools.partial(plain, n, z=n + 1),
+        (3,),
+        lambda p: (p(), p(5), p(y=2, z=9), p.args, p.keywords),
+    ),
     (lambda n: functools.partial(lambda a, b: a * n + b, 7), (3,), lambda p: p(1)),
     (lambda f: lambda x: f(x) * 2, (add_one,), lambda f: f(4)),
     (lambda: (np, int, ValueError, add_one, len), (), lambda t: t),
@@ -242,7 +264,9 @@ def test_partials_as_arguments():
     l = [1]
     assert apply(functools.partial(njit(lambda l, x: l.append(x)), l), 2) is None and l == [1, 2]
     assert apply(functools.partial(njit(lambda s, x: s + x), "a"), "b") == "ab"
-    with pytest.raises(TypeError, match=r"argument 'f\.args\[0\]' is a value of type object, which cannot be passed"):
+    with pytest.raises(
+        TypeError, match=r"argument 'f\.args\[0\]' is a value of type object, which cannot be passed"
+    ):
         apply(functools.partial(plain, object()), 1)
 
 
@@ -305,7 +329,9 @@ def test_what_python_cannot_hold_is_named():
         it = iter(l)
         return lambda: next(it)
 
-    with pytest.raises(treadle.UnsupportedError, match="function as a result for Python that holds a value of type iterator"):
+    with pytest.raises(
+        treadle.UnsupportedError, match="function as a result for Python that holds a value of type iterator"
+    ):
         njit(iterates)([1, 2])
     with pytest.raises(treadle.TypingError, match="method append of list"):
         njit(lambda l: l.append)([1])
@@ -354,7 +380,12 @@ def test_from_the_cache(tmp_path):
     path = tmp_path / "program.py"
     path.write_text(CACHED)
     env = {**os.environ, "TREADLE_CACHE_DIR": str(tmp_path / "cache")}
-    runs = [subprocess.run([sys.executable, str(path)], env=env, capture_output=True, text=True, timeout=120, check=True) for _ in range(2)]
+    runs = [
+        subprocess.run(
+            [sys.executable, str(path)], env=env, capture_output=True, text=True, timeout=120, check=True
+        )
+        for _ in range(2)
+    ]
     first, second = (r.stdout.splitlines() for r in runs)
     assert first == ["6 70 11 True 4 12", "0 0 0 0"] and second == [first[0], "1 1 1 1"]
 
@@ -390,4 +421,3 @@ def test_state_is_shared_as_in_python(calls, start):
         return [by[c](k) for c, k in calls]
 
     assert run(STATE(start)) == run(_state(start))
-

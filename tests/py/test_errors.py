@@ -533,7 +533,11 @@ def test_a_result_that_python_cannot_be_given():
         return inner
 
     text = message(make, [1], error=treadle.UnsupportedError)
-    assert "as a result for Python that holds a value of type iterator" in text and "in make" in text and "return inner" in text
+    assert (
+        "as a result for Python that holds a value of type iterator" in text
+        and "in make" in text
+        and "return inner" in text
+    )
 
 
 def returns_big(x):
