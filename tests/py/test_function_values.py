@@ -183,6 +183,24 @@ def test_several_mappings():
         njit(lambda d: point(1, 2, **{"d": 1}, **d))({"c": 2})
 
 
+def keyword_only(l, n):
+    def one(a, *rest, k=n):
+        return a + sum(rest) * k
+
+    def two(a, b, *, k=2, z=n):
+        return a + b * k + z
+
+    def none(*rest, k=n, z):
+        return sum(rest) * k + z
+
+    return one(*l), one(*l, k=3), two(*l), two(*l, z=1, k=5), none(*l, z=2), none(*l, z=2, k=7)
+
+
+def test_starred_sequences_before_keyword_only_parameters():
+    for l in ([1, 2], [0.5, 2.0]):
+        assert njit(keyword_only)(l, 4) == keyword_only(l, 4)
+
+
 def test_starred_sequences_of_another_length():
     @njit
     def f(l):
