@@ -9,10 +9,29 @@
 
 static const tr_ty *handed(tr_job *j, const tr_ty *t);
 
+static bool has_hands(const tr_ty *t) {
+    bool any = t->kind == TR_TY_HANDED;
+    for (uint32_t i = 0; !any && i < t->n; i++)
+        any = has_hands(t->items[i]);
+    return any;
+}
+
+/* A list or the like of functions, which is no argument. */
+static bool lists_hands(const tr_ty *t) {
+    if (t->kind == TR_TY_LIST || t->kind == TR_TY_DICT || t->kind == TR_TY_FACED || t->kind == TR_TY_DEQUE)
+        return has_hands(t);
+    bool any = false;
+    for (uint32_t i = 0; !any && i < t->n; i++)
+        any = lists_hands(t->items[i]);
+    return any;
+}
+
+/* What a function holds is given to it as arguments are. */
 static const tr_ty *const *handed_items(tr_job *j, const tr_ty *t) {
+    bool function = t->kind == TR_TY_CLOSURE || t->kind == TR_TY_PARTIAL;
     const tr_ty **items = TR_NEW_N(&j->ctx.arena, const tr_ty *, t->n + 1u);
     for (uint32_t i = 0; i < t->n; i++)
-        if (!(items[i] = handed(j, t->items[i])))
+        if (!(items[i] = handed(j, t->items[i])) || (function && lists_hands(items[i])))
             return NULL;
     return items;
 }
@@ -65,7 +84,7 @@ const tr_ty *tr_hands_misfit(tr_job *j, const tr_ty *t) {
     bool function = t->kind == TR_TY_CLOSURE || t->kind == TR_TY_PARTIAL;
     for (uint32_t i = 0; i < t->n; i++) {
         const tr_ty *x = t->items[i], *to = tr_hands_type(j, x), *deeper;
-        if (to && tr_box_can(to))
+        if (to && tr_box_can(to) && !(function && lists_hands(to)))
             continue;
         if ((deeper = tr_hands_misfit(j, x)) || function)
             return deeper ? deeper : x;
@@ -208,13 +227,6 @@ static PyObject *list_of(tr_job *j) {
     Py_XDECREF(module);
     Py_XDECREF(cls);
     return list;
-}
-
-static bool has_hands(const tr_ty *t) {
-    bool any = t->kind == TR_TY_HANDED;
-    for (uint32_t i = 0; !any && i < t->n; i++)
-        any = has_hands(t->items[i]);
-    return any;
 }
 
 /* Types alone, of a program whose code was in the cache. */

@@ -333,6 +333,17 @@ def test_what_python_cannot_hold_is_named():
         treadle.UnsupportedError, match="function as a result for Python that holds a value of type iterator"
     ):
         njit(iterates)([1, 2])
+    def lists(n):
+        fs = [lambda x: x + n]
+
+        def f(x):
+            fs.append(lambda x: x + n)
+            return fs[-1](x)
+
+        return f
+
+    with pytest.raises(treadle.UnsupportedError, match=r"result for Python that holds a value of type list\(function\)"):
+        njit(lists)(1)
     with pytest.raises(treadle.TypingError, match="method append of list"):
         njit(lambda l: l.append)([1])
 
