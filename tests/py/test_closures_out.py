@@ -270,6 +270,42 @@ def test_partials_as_arguments():
         apply(functools.partial(plain, object()), 1)
 
 
+def in_a_dict(n):
+    d = {}
+    for k in range(n):
+        d[k] = functools.partial(plain, k, z=k)
+    return [d[k](2) for k in d]
+
+
+def in_a_list(n):
+    l = []
+    for k in range(n):
+        l.append(functools.partial(plain, np.arange(k), z=k))
+    l.reverse()
+    return [int(l[k](2).sum()) for k in range(len(l))]
+
+
+ADD_2, ADD_7, TIMES = njit(adds)(2), njit(adds)(7), njit(lambda n: lambda x: x * n)(5)
+CHOSEN = [
+    (lambda f, g: [h(1) for h in [f, g, f]], (ADD_2, ADD_7)),
+    (lambda f, g: [h(1) for h in [f, g]], (ADD_2, TIMES)),
+    (lambda f, g: [h(1) for h in (f, g)], (ADD_2, TIMES)),
+    (lambda f, g, c: (f if c else g)(1), (ADD_2, ADD_7, 0)),
+    (lambda f, g, c: (f if c else g)(1), (ADD_2, TIMES, 0)),
+    (lambda f: [h(1) for h in [f, f]], (ADD_2,)),
+    (lambda n: [h(1) for h in [functools.partial(plain, y=k) for k in range(n)]], (3,)),
+    (lambda n: [h(1) for h in (functools.partial(plain, n), plain, functools.partial(plain, y=n))], (3,)),
+    (lambda n: [h(1) for h in [functools.partial(plain, 1), functools.partial(plain, 5)]], (3,)),
+    (in_a_dict, (3,)),
+    (in_a_list, (3,)),
+]
+
+
+@pytest.mark.parametrize(("f", "args"), CHOSEN)
+def test_partials_are_chosen_when_the_program_runs(f, args):
+    assert njit(f)(*args) == f(*args)
+
+
 def test_one_specialisation_for_partials_of_one_function():
     @njit
     def call(f, x):
@@ -333,6 +369,7 @@ def test_what_python_cannot_hold_is_named():
         treadle.UnsupportedError, match="function as a result for Python that holds a value of type iterator"
     ):
         njit(iterates)([1, 2])
+
     def lists(n):
         fs = [lambda x: x + n]
 
@@ -342,7 +379,9 @@ def test_what_python_cannot_hold_is_named():
 
         return f
 
-    with pytest.raises(treadle.UnsupportedError, match=r"result for Python that holds a value of type list\(function\)"):
+    with pytest.raises(
+        treadle.UnsupportedError, match=r"result for Python that holds a value of type list\(function\)"
+    ):
         njit(lists)(1)
     with pytest.raises(treadle.TypingError, match="method append of list"):
         njit(lambda l: l.append)([1])
