@@ -192,6 +192,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
             "lists",
             "ntclass",
             "number",
+            "partial",
             "record",
             "typed_items",
             "unbox",
@@ -203,7 +204,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("constant", "typed", "typed_table"),  # treadle.typed, and what is made of it
         ("device", "dlpack", "exchange", "stream"),  # the device's memory, and that of others
         ("blas", "libs", "librand", "libsort", "libsparse"),  # what libraries do there
-        ("bind", "job"),
+        ("bind", "hands", "job"),
         ("take.h",),  # arguments into slots, for calls and launches
         ("call", "function", "ptx", "spec"),  # class Function
         ("far", "launch"),

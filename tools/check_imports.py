@@ -35,6 +35,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("_library.philox", "_library.primitives"),
     ("_ddt", "_standin", "decorators", "_library.*", "parallel._checks"),
     (
+        "_closure",
         "_pickle",
         "parallel._functions",
         "parallel._progress",

@@ -282,7 +282,7 @@ static bool use_cache(tr_prog *p, const tr_request *rq, tr_lines *lines) {
            !rq->want.llvmopt && !rq->want.assembly && tr_driver_lines(p, rq, lines);
 }
 
-static bool request_accepts(const tr_request *rq, const tr_ty *ret, bool report) {
+static bool request_accepts(const tr_request *rq, const tr_ty **ret, bool report) {
     return !rq->accept || rq->accept(rq->self, ret, report);
 }
 
@@ -300,7 +300,7 @@ static bool from_cache(tr_prog *p, const tr_request *rq, const tr_hash *key, con
     const char *text = meta.ret;
     out->ret = ok && text ? tr_ty_parse_ir(p->ctx->types, &text) : NULL;
     /* no type: one that the text does not name, such as that of one program's object */
-    if (ok && (!out->ret || !request_accepts(rq, out->ret, false))) {
+    if (ok && (!out->ret || !request_accepts(rq, &out->ret, false))) {
         tr_module_unref(out->module);
         out->module = NULL;
     }
@@ -336,7 +336,7 @@ static bool compile_host(tr_prog *p, const tr_request *rq, tr_compiled *out) {
     if (rq->upto <= TR_STAGE_FRONT || rq->upto == TR_STAGE_INFER || rq->upto == TR_STAGE_OPT)
         return true;
     assert(out->ret && "a function that was inferred has a result's type");
-    if (!request_accepts(rq, out->ret, true))
+    if (!request_accepts(rq, &out->ret, true))
         return false;
 
     tr_object obj = {0};

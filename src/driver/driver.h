@@ -39,8 +39,9 @@ typedef struct tr_request {
     const char *cache_dir; /* NULL: no cache */
     tr_hash key;           /* with cache_dir */
     /* May whoever asks be given such a result? NULL: any. Asked of what the cache holds, where no is a miss,
-     * and of a program before it is compiled and kept, where no is a failure that the callback reports. */
-    bool (*accept)(void *self, const tr_ty *ret, bool report);
+     * and of a program before it is compiled and kept, where no is a failure that the callback reports. It
+     * may name another type of the same parts, by which whoever asks knows the result. */
+    bool (*accept)(void *self, const tr_ty **ret, bool report);
     void *self;
     const tr_mlate
         *late;         /* a function that is late code: read instead of what the program holds; else NULL */

@@ -15,6 +15,7 @@
 #include "ext/date.h"
 #include "ext/generator.h"
 #include "ext/items.h"
+#include "ext/partial.h"
 #include "ext/lists.h"
 #include "ext/number.h"
 #include "ext/ntclass.h"
@@ -606,6 +607,47 @@ static PyObject *box_tuple(const tr_boxer *b, const tr_ty *ty, const tr_slot **a
     if (b->lists || !tr_ty_has_lists(ty))
         return box_items(b, ty, at);
     return with_lists(b, ty, at, box_items);
+}
+
+static PyObject *box_made(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    PyObject *hand = PyList_GET_ITEM(b->hands, ty->func), *values = box_items(b, ty, at);
+    PyObject *r = values ? PyObject_CallOneArg(hand, values) : NULL;
+    Py_XDECREF(values);
+    return r;
+}
+
+/* An object that Python has already, or a function that holds values: functions of one call that hold a list
+ * hold one list. */
+static PyObject *box_handed(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    assert(b->hands && ty->func < (uint32_t)PyList_GET_SIZE(b->hands) && "a function of the result");
+    PyObject *hand = PyList_GET_ITEM(b->hands, ty->func);
+    if (PyTuple_CheckExact(hand))
+        return Py_NewRef(PyTuple_GET_ITEM(hand, 0));
+    return b->lists || !tr_ty_has_lists(ty) ? box_made(b, ty, at) : with_lists(b, ty, at, box_made);
+}
+
+static PyObject *box_oneof(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    int64_t which = (*at)++->i;
+    PyObject *r = NULL;
+    assert(which >= 0 && which < (int64_t)ty->n - 1 && "one of the functions");
+    for (uint32_t i = 1; i < ty->n; i++) {
+        if (i == which + 1)
+            r = tr_box(b, ty->items[i], at);
+        else
+            *at += tr_ty_nparts(ty->items[i]);
+    }
+    return r;
+}
+
+static PyObject *box_partly(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    PyObject *all = box_items(b, ty, at);
+    PyObject *r = all ? tr_partial_new(b->st, all) : NULL;
+    Py_XDECREF(all);
+    return r;
+}
+
+static PyObject *box_partial(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {
+    return b->lists || !tr_ty_has_lists(ty) ? box_partly(b, ty, at) : with_lists(b, ty, at, box_partly);
 }
 
 static PyObject *box_range(const tr_boxer *b, const tr_ty *ty, const tr_slot **at) {

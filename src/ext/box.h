@@ -11,6 +11,7 @@ typedef struct tr_boxer {
     tr_state *st;
     tr_frame *frame;
     PyObject *keep;  /* list or NULL */
+    PyObject *hands; /* list: functions of the result (hands.h); or NULL */
     bool points;     /* arrays of numbers without axes are NumPy's scalars, as NumPy's functions give them */
     PyObject *lists; /* of a tuple with lists: those that are made, by their addresses; else NULL */
     const struct tr_held *held; /* lists that were passed; NULL: none */

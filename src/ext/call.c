@@ -34,6 +34,7 @@ static tr_boxer boxer_of(tr_function *f, const tr_variant *v, tr_frame *frame, c
     return (tr_boxer){.st = f->st,
                       .frame = frame,
                       .keep = v->spec->keep,
+                      .hands = v->spec->hands,
                       .points = f->plan && tr_plan_has_values(f->plan),
                       .held = held};
 }

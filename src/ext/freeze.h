@@ -137,6 +137,8 @@ typedef struct tr_frozen {
     PyObject *raised[3]; /* its class, value and traceback */
 } tr_frozen;
 
+/* The code object of a function of the program, and the names that it sees; borrowed. */
+PyObject *tr_freeze_code(const tr_frozen *z, uint32_t func, PyObject **globals);
 bool tr_freeze_init(tr_frozen *z, tr_ctx *ctx, tr_prog *prog, tr_freeze_host *host);
 /* Freezes a function (plain, or one that `unwrap` knows) and all it reaches; it becomes the program's
  * root. */

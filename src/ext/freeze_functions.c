@@ -17,6 +17,12 @@ void tr_freeze_add_scope(tr_frozen *z, tr_func f, tr_fscope s) {
     tr_vec_push(arena(z), &z->scopes, s);
 }
 
+PyObject *tr_freeze_code(const tr_frozen *z, uint32_t func, PyObject **globals) {
+    assert(func < z->scopes.n && "a function of the snapshot");
+    *globals = z->scopes.d[func].globals;
+    return z->scopes.d[func].code;
+}
+
 /* What a code object alone says of its function. */
 tr_func tr_freeze_code_of(tr_frozen *z, PyCodeObject *c) {
     tr_func f = {0};
@@ -74,6 +80,22 @@ bool tr_freeze_is_library(tr_frozen *z, PyObject *globals) {
     return name && PyUnicode_CheckExact(name) && strncmp(text_of(z, name), package, sizeof package - 1) == 0;
 }
 
+/* Parameters that are the memory of variables, which the last constant of a body names
+ * (treadle/_closure.py). */
+static void take_memory(tr_frozen *z, tr_func *f, PyCodeObject *c) {
+    Py_ssize_t n = PyTuple_GET_SIZE(c->co_consts);
+    PyObject *t = n ? PyTuple_GET_ITEM(c->co_consts, n - 1) : NULL;
+    if (!t || !PyTuple_CheckExact(t) || PyTuple_GET_SIZE(t) < 2 || !PyUnicode_Check(PyTuple_GET_ITEM(t, 0)) ||
+        PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(t, 0),
+                                         "treadle: parameters that are the memory of variables") != 0)
+        return;
+    f->nmemory = (uint32_t)PyTuple_GET_SIZE(t) - 1;
+    const char **names = TR_NEW_N(arena(z), const char *, f->nmemory);
+    for (uint32_t i = 0; i < f->nmemory; i++)
+        names[i] = text_of(z, PyTuple_GET_ITEM(t, i + 1));
+    f->memory = names;
+}
+
 /* `o` is the function, or the ufunc made of it, which is another function to the program: its calls mean
  * something else. */
 tr_obj *tr_frozen_function(tr_frozen *z, PyObject *o, PyObject *of, const tr_ufn *ufn, PyObject *locals) {
@@ -88,6 +110,7 @@ tr_obj *tr_frozen_function(tr_frozen *z, PyObject *o, PyObject *of, const tr_ufn
     f.py = o;
     f.ufn = ufn;
     f.library = f.packaged = tr_freeze_is_library(z, s.globals);
+    take_memory(z, &f, (PyCodeObject *)s.code);
     tr_obj *r = new_obj(z, TR_OBJ_FUNC, o, tr_arena_printf(arena(z), "function '%s'", f.name));
     r->u.func = z->prog->funcs.n;
     tr_map_set(arena(z), &z->known, (uint64_t)(uintptr_t)o,

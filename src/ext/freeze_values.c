@@ -408,9 +408,11 @@ tr_obj *tr_frozen_own_set(tr_frozen *z, PyObject *o) {
 /* A functools.partial, as it is now: nobody is meant to change one. NULL: it is none. */
 tr_obj *tr_frozen_partial(tr_frozen *z, PyObject *o) {
     static const char *const own[] = {"func", "args", "keywords"};
-    const tr_obj *cls = strcmp(Py_TYPE(o)->tp_name, "functools.partial") == 0
-                            ? tr_frozen_any(z, (PyObject *)Py_TYPE(o))
-                            : NULL;
+    PyTypeObject *of = Py_TYPE(o), *base = of->tp_base;
+    if (base && base->tp_call == of->tp_call && strcmp(base->tp_name, "functools.partial") == 0)
+        of = base; /* a class that calls what it does */
+    const tr_obj *cls =
+        strcmp(of->tp_name, "functools.partial") == 0 ? tr_frozen_any(z, (PyObject *)of) : NULL;
     if (!cls || cls->kind != TR_OBJ_BUILTIN || cls->u.builtin != TR_B_PARTIAL)
         return NULL;
     PyObject *part[4] = {NULL};

@@ -63,6 +63,7 @@ typedef struct tr_spec {
      * used for longest */
     _Atomic uint64_t used;
     PyObject *keep;   /* list of what the code refers to: frozen arrays, functions, classes */
+    PyObject *hands;  /* list: functions of the result, by their number (hands.h); NULL: it has none */
     PyObject *placed; /* list of ndarrays of the device's that it uses where they lie; NULL: none */
     bool declared, from_cache;
     bool lets_go; /* of the GIL, which threads of the pool may need */

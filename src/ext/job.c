@@ -1,6 +1,7 @@
 /* One compilation: the snapshot under the GIL and in the gate, the compile without it, and the texts of
  * inspect_*(). */
 #include "ext/generator.h"
+#include "ext/hands.h"
 #include "ext/job.h"
 
 #include <assert.h>
@@ -328,10 +329,13 @@ static void refuse_result(tr_job *j, const tr_ty *ret) {
     const tr_obj *o = ret->kind == TR_TY_LIT ? ret->lit : NULL;
     bool text = ret->kind == TR_TY_TEXT || (o && o->kind == TR_OBJ_STR);
     const char *what = text ? "a string" : o ? o->repr : NULL;
-    if (ret->kind == TR_TY_CLOSURE) {
+    const tr_ty *held = text || o ? NULL : tr_hands_misfit(j, ret);
+    if (held) {
         const tr_nyi *row = tr_nyi_find("closure-result");
-        tr_err *e = tr_err_add(&j->ctx, TR_ERR_UNSUPPORTED, place_of_return(j), "Treadle does not compile %s",
-                               row->title);
+        tr_err *e = tr_err_add(&j->ctx, TR_ERR_UNSUPPORTED, place_of_return(j),
+                               "Treadle does not compile a function as a result for Python that holds a "
+                               "value of type %s",
+                               tr_ty_user(&j->ctx.arena, held));
         e->nyi = row->id;
         e->hint = row->text;
         return;
@@ -349,10 +353,13 @@ static void refuse_result(tr_job *j, const tr_ty *ret) {
                   : "return numbers, arrays, tuples of these, or None";
 }
 
-static bool python_can_hold(void *self, const tr_ty *ret, bool report) {
-    bool can = !ret->local && tr_box_can(ret);
+static bool python_can_hold(void *self, const tr_ty **ret, bool report) {
+    const tr_ty *t = tr_hands_type(self, *ret);
+    bool can = t && tr_box_can(t);
     if (!can && report)
-        refuse_result(self, ret);
+        refuse_result(self, *ret);
+    if (can)
+        *ret = t;
     return can;
 }
 

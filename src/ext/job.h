@@ -14,7 +14,8 @@ typedef struct tr_job {
     const tr_argk *pats; /* what the argument types are made from; NULL: they are given */
     const tr_ty **args;
     uint32_t n;
-    Py_ssize_t nroot; /* what the function itself reaches: the first so many of frozen.keep */
+    TR_VEC(const tr_ty *) hands; /* what functions of the result were, by their number: hands.h */
+    Py_ssize_t nroot;            /* what the function itself reaches: the first so many of frozen.keep */
     tr_request rq;
     char *cache_dir; /* malloc'ed */
     tr_compiled out;

@@ -15,6 +15,7 @@
 #include "ext/lazy.h"
 #include "ext/left.h"
 #include "ext/ntclass.h"
+#include "ext/partial.h"
 #include "ext/printed.h"
 #include "ext/selftest.h"
 #include "ext/sorts.h"
@@ -271,7 +272,7 @@ static bool find_numpy_classes(tr_state *st) {
     Py_XDECREF(np);
     st->np_recarray = st->np_memmap ? (PyTypeObject *)PyObject_GetAttrString(np, "recarray") : NULL;
     st->dtypes = PyDict_New();
-    return st->np_recarray && st->dtypes;
+    return st->np_recarray && st->dtypes && tr_partial_add(st);
 }
 
 /* TREADLE_DUMP and its kin. A mistake in them is told, and does not stop the import. */
@@ -371,7 +372,7 @@ static __attribute__((unused)) bool is_whole(const tr_state *st) {
     bool classes = st->type_type && st->sig_type && st->fn_type && st->mem_type && st->ufunc_type &&
                    st->devmem_type && st->stream_type && st->event_type && st->launcher_type,
          names = st->bits_name && st->capsule_name && st->exchange_name,
-         numpy = st->np_ufunc && st->np_memmap && st->np_recarray && st->dtypes,
+         numpy = st->partial_type && st->np_ufunc && st->np_memmap && st->np_recarray && st->dtypes,
          host = st->host.self == st && st->host.write && st->host.compile && st->freeze.user == st;
     for (unsigned i = 0; numpy && i < TR_NPTYPES; i++)
         numpy = st->np_scalar[i] != NULL;
@@ -458,6 +459,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(st->capsule_name);
     Py_VISIT(st->launch_stage);
     Py_VISIT(st->np_ufunc);
+    Py_VISIT(st->partial_type);
     Py_VISIT(st->np_memmap);
     Py_VISIT(st->np_recarray);
     Py_VISIT(st->dtypes);
@@ -483,6 +485,7 @@ static int module_clear(PyObject *module) {
     tr_ntclass_clear(st);
     tr_lazies_clear(st->lazies);
     Py_CLEAR(st->np_ufunc);
+    Py_CLEAR(st->partial_type);
     Py_CLEAR(st->np_memmap);
     Py_CLEAR(st->np_recarray);
     Py_CLEAR(st->dtypes);

@@ -6,6 +6,7 @@
  * for the GIL (tr_ctx_stop), so there is no order of locks to get wrong.
  * Cost: a miss is a few microseconds
  * beside the compile. */
+#include "ext/hands.h"
 #include "ext/job.h"
 
 #include <assert.h>
@@ -107,6 +108,7 @@ static void spec_free(tr_spec *s) {
     PyMem_Free((void *)s->takes);
     Py_XDECREF(s->types);
     Py_XDECREF(s->keep);
+    Py_XDECREF(s->hands);
     Py_XDECREF(s->placed);
     PyMem_Free(s);
 }
@@ -114,6 +116,7 @@ static void spec_free(tr_spec *s) {
 int tr_spec_visit(const tr_spec *s, visitproc visit, void *arg) {
     Py_VISIT(s->types);
     Py_VISIT(s->keep);
+    Py_VISIT(s->hands);
     Py_VISIT(s->placed);
     for (uint32_t i = 0; s->pats && i < s->nargs; i++) {
         int r = tr_argk_visit(&s->pats[i], visit, arg);
@@ -174,7 +177,7 @@ static bool fill_takes(tr_spec *s, const tr_job *j) {
     return s->takes != NULL;
 }
 
-static bool spec_fill(tr_spec *s, const tr_job *j, uint64_t started) {
+static bool spec_fill(tr_spec *s, tr_job *j, uint64_t started) {
     s->nargs = j->n;
     s->args = PyMem_Calloc(j->n + 1u, sizeof *s->args);
     s->pats = PyMem_Calloc(j->n + 1u, sizeof *s->pats);
@@ -200,7 +203,7 @@ static bool spec_fill(tr_spec *s, const tr_job *j, uint64_t started) {
     s->lets_go = tr_job_lets_go(j);
     s->total_ns = tr_now_ns() - started;
     memcpy(s->ns, j->ctx.stage_ns, sizeof s->ns);
-    if (!(s->keep = tr_job_keep(j)) || !fill_takes(s, j))
+    if (!(s->keep = tr_job_keep(j)) || !fill_takes(s, j) || !tr_hands_fill(j, &s->hands))
         return false;
     s->placed = Py_XNewRef(j->frozen.placed);
     return tr_spec_has_const(s) || (s->types = types_tuple(j->st, s));

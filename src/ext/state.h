@@ -58,6 +58,7 @@ typedef struct tr_state {
     struct tr_ntclass *ntclasses; /* classes of named tuples: ntclass.h */
     uint32_t nntclasses;
     PyTypeObject *np_scalar[TR_NPTYPES];
+    PyTypeObject *partial_type; /* functools.partial */
     PyTypeObject *np_ufunc, *np_memmap, *np_recarray;
     bool plain_subclasses;              /* arrays of any class but masked ones are taken as plain */
     PyObject *dtypes;                   /* of STRUCTs, by address: ext/record.c */

@@ -12,6 +12,7 @@
 #include "ext/check.h"
 #include "ext/generator.h"
 #include "ext/ntclass.h"
+#include "ext/partial.h"
 #include "ext/typed_items.h"
 
 bool tr_value_unbox_array(PyArrayObject *a, const tr_ty *ty, const char *fn, const char *arg, tr_slot **at) {
@@ -181,6 +182,20 @@ static bool unbox_held(const tr_unboxer *u, PyObject *o, const tr_ty *ty, tr_slo
     memset(*at, 0, n * sizeof **at);
     *at += n;
     return true;
+}
+
+/* What it calls, and its first arguments; the object has these for the call. */
+static bool unbox_partial(const tr_unboxer *u, PyObject *o, const tr_ty *ty, tr_slot **at) {
+    PyObject *part[TR_PARTIAL_PARTS];
+    if (!tr_partial_parts(o, part))
+        return false;
+    assert(PyTuple_GET_SIZE(part[TR_PARTIAL_VALUES]) == (Py_ssize_t)ty->items[2]->items[1]->n &&
+           "a partial has the arguments of its type");
+    bool ok = tr_value_unbox(u, part[TR_PARTIAL_FUNC], ty->items[0], at) &&
+              tr_value_unbox(u, part[TR_PARTIAL_ARGS], ty->items[1], at) &&
+              tr_value_unbox(u, part[TR_PARTIAL_VALUES], ty->items[2]->items[1], at);
+    tr_partial_clear(part);
+    return ok;
 }
 
 /* None and constants have no parts. */

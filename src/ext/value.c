@@ -13,6 +13,7 @@
 #include "ext/items.h"
 #include "ext/lists.h"
 #include "ext/ntclass.h"
+#include "ext/partial.h"
 #include "ext/record.h"
 #include "ext/typed_items.h"
 
@@ -197,6 +198,8 @@ uint32_t tr_value_key(tr_state *st, PyObject *o) {
         return TR_K_GENERATOR | tr_generator_which(st, o) << 8;
     if (PyArray_DescrCheck(o))
         return TR_K_DTYPE;
+    if (tr_partial_is(st, o))
+        return TR_K_PARTIAL;
     return is_ident(st, o) ? TR_K_IDENT : TR_K_OTHER;
 }
 
@@ -351,8 +354,9 @@ bool tr_argk_forget_strings(tr_argk *k) {
     bool some = tr_key_kind(k->key) == TR_K_STR && k->value;
     if (some)
         Py_CLEAR(k->value);
-    for (uint32_t i = 0; i < k->n; i++)
-        some |= tr_argk_forget_strings(&k->items[i]);
+    for (uint32_t i = 0; i < k->n; i++) /* names of keywords stay */
+        some |= (tr_key_kind(k->key) != TR_K_PARTIAL || i != TR_PARTIAL_NAMES) &&
+                tr_argk_forget_strings(&k->items[i]);
     return some;
 }
 
@@ -364,6 +368,19 @@ static const tr_ty *items_of(tr_state *st, PyObject *o, unsigned lists) {
 /* The type of a dict or a set, Python's or a typed one. */
 static const tr_ty *table_of(tr_state *st, PyObject *o, unsigned lists) {
     return tr_typed_is(st, o) ? ((const tr_typed *)o)->ty : tr_items_table_of(st, o, lists);
+}
+
+static bool partial_matches(tr_state *st, const tr_argk *k, PyObject *o) {
+    PyObject *part[TR_PARTIAL_PARTS];
+    if (!tr_partial_parts(o, part)) {
+        PyErr_Clear();
+        return false;
+    }
+    bool same = true;
+    for (uint32_t i = 0; same && i < TR_PARTIAL_PARTS; i++)
+        same = tr_value_matches(st, &k->items[i], part[i]);
+    tr_partial_clear(part);
+    return same;
 }
 
 bool tr_value_matches(tr_state *st, const tr_argk *k, PyObject *o) {
@@ -378,6 +395,8 @@ bool tr_value_matches(tr_state *st, const tr_argk *k, PyObject *o) {
         return items_of(st, o, 1) == k->fields;
     if (kind == TR_K_TABLE)
         return table_of(st, o, 1) == k->fields;
+    if (kind == TR_K_PARTIAL)
+        return partial_matches(st, k, o);
     if (kind > TR_K_NTUPLE)
         return stands_for(k, o);
     for (uint32_t i = 0; i < k->n; i++)
@@ -490,13 +509,17 @@ typedef struct step {
     uint32_t i;
 } step;
 
-/* Writes ".field" or "[i]" for each step; the name of a field is an identifier. */
+/* Writes ".field" or "[i]" for each step; the name of a field is an identifier, and parts of a partial are
+ * fields. */
 static size_t write_path(const step *at, char *to, size_t room) {
+    static const char *const parts[TR_PARTIAL_PARTS] = {"func", "args", "keywords", "keywords"};
     size_t n = at ? write_path(at->outer, to, room) : 0;
-    PyObject *fields = at && !PyTuple_CheckExact(at->tuple) && !PyList_CheckExact(at->tuple)
+    bool partial = at && !PyTuple_Check(at->tuple) && !PyList_CheckExact(at->tuple);
+    PyObject *fields = at && !partial && !PyTuple_CheckExact(at->tuple) && !PyList_CheckExact(at->tuple)
                            ? PyObject_GetAttrString((PyObject *)Py_TYPE(at->tuple), "_fields")
                            : NULL;
-    const char *name = fields && PyTuple_CheckExact(fields) && at->i < PyTuple_GET_SIZE(fields)
+    const char *name = partial ? parts[at->i]
+                       : fields && PyTuple_CheckExact(fields) && at->i < PyTuple_GET_SIZE(fields)
                            ? PyUnicode_AsUTF8(PyTuple_GET_ITEM(fields, at->i))
                            : NULL;
     int more = !at    ? 0
@@ -609,6 +632,27 @@ static bool refuse_long(const reading *r) {
     return false;
 }
 
+static bool partial_pattern(reading *r, PyObject *o, const step *at, tr_argk *k) {
+    PyObject *part[TR_PARTIAL_PARTS];
+    k->items = PyMem_Calloc(TR_PARTIAL_PARTS, sizeof *k->items);
+    bool ok = k->items && tr_partial_parts(o, part);
+    if (!k->items)
+        PyErr_NoMemory();
+    if (ok && Py_EnterRecursiveCall(" while reading a partial of a partial"))
+        tr_partial_clear(part), ok = false;
+    else if (ok) {
+        for (; ok && k->n < TR_PARTIAL_PARTS; k->n++) {
+            step here = {at, o, k->n};
+            ok = pattern(r, part[k->n], &here, &k->items[k->n]);
+        }
+        Py_LeaveRecursiveCall();
+        tr_partial_clear(part);
+    }
+    if (!ok)
+        tr_argk_clear(k);
+    return ok;
+}
+
 static bool pattern(reading *r, PyObject *o, const step *at, tr_argk *k) {
     tr_state *st = r->st;
     *k = (tr_argk){.key = tr_value_key(st, o)};
@@ -621,6 +665,8 @@ static bool pattern(reading *r, PyObject *o, const step *at, tr_argk *k) {
         return table_pattern(r, o, at, k);
     if (kind < TR_K_DEEP)
         return true;
+    if (kind == TR_K_PARTIAL)
+        return partial_pattern(r, o, at, k);
     if (kind == TR_K_RECORDS || kind == TR_K_RECORD) {
         const char *why;
         if (!(k->fields = tr_record_struct(st->types, tr_record_descr(o), &why)))
@@ -692,6 +738,16 @@ static const tr_ty *tuple_type(tr_tytab *t, const tr_argk *k, tr_argk_const cons
     return ty;
 }
 
+/* Names are constants, so that where these have no types, it has one that says how many there are. */
+static const tr_ty *partial_type(tr_tytab *t, const tr_argk *k, tr_argk_const constant, void *user) {
+    const tr_ty *part[TR_PARTIAL_PARTS];
+    for (uint32_t i = 0; i < TR_PARTIAL_PARTS; i++)
+        if (!(part[i] = tr_argk_type(t, &k->items[i], constant, user)))
+            return NULL;
+    const tr_ty *keyed = tr_ty_of(t, TR_TY_KEYED, 0, 2, part + TR_PARTIAL_NAMES);
+    return tr_ty_of(t, TR_TY_PARTIAL, 0, 3, (const tr_ty *[]){part[0], part[1], keyed});
+}
+
 const tr_ty *tr_argk_type(tr_tytab *t, const tr_argk *k, tr_argk_const constant, void *user) {
     const tr_ty *none = tr_ty_none(t), *i64 = tr_ty_scalar(t, TR_TY_I64);
     switch (tr_key_kind(k->key)) {
@@ -729,6 +785,7 @@ const tr_ty *tr_argk_type(tr_tytab *t, const tr_argk *k, tr_argk_const constant,
     case TR_K_GENERATOR: return tr_generator_type(t, k->key >> 8);
     case TR_K_TUPLE:
     case TR_K_NTUPLE: return tuple_type(t, k, constant, user);
+    case TR_K_PARTIAL: return partial_type(t, k, constant, user);
     case TR_K_STR:
         if (!k->value)
             return tr_ty_string(t);

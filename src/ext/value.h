@@ -43,7 +43,8 @@ enum {
     TR_K_DTYPE,
     TR_K_IDENT,   /* function, class, builtin, Ellipsis: the very object */
     TR_K_RECORDS, /* array of a structured dtype. value: the dtype */
-    TR_K_RECORD   /* NumPy scalar of one */
+    TR_K_RECORD,  /* NumPy scalar of one */
+    TR_K_PARTIAL  /* functools.partial. items: its parts, as partial.h has them */
 };
 enum { TR_KEY_EMPTY = 0xff, TR_KEY_TYPED = 1 << 16 };
 enum {

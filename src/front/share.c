@@ -353,6 +353,8 @@ void tr_front_find_shared(tr_prog *p, uint32_t func, tr_decoded *d) {
             const tr_func *g = inner_of(p, c, k);
             inside = g && assigns(p, g->code, c->localsplus[v]);
         }
+        for (uint32_t k = 0; k < fn->nmemory; k++)
+            inside = inside || strcmp(fn->memory[k], c->localsplus[v]) == 0;
         if (inside)
             tr_front_share(p, func, v);
     }

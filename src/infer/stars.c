@@ -29,9 +29,15 @@ static bool is_named(const tr_callinfo *ci, const char *name) {
     return false;
 }
 
+/* Those of an inner function are a tuple, of the last parameters by position, or have names. */
 static bool has_default(const tr_func *fn, tr_tv callee, uint32_t i) {
-    return (fn->defaults && fn->defaults[i]) ||
-           (callee.ty->kind == TR_TY_CLOSURE && callee.ty->items[0]->kind != TR_TY_NONE);
+    const tr_ty *own = callee.ty->kind == TR_TY_CLOSURE ? callee.ty->items[0] : NULL;
+    if (!own || own->kind == TR_TY_NONE)
+        return fn->defaults && fn->defaults[i];
+    bool has = own->kind == TR_TY_TUPLE && i + own->n >= fn->nargs;
+    for (uint32_t k = 0; own->kind == TR_TY_KEYED && !has && k < tr_em_keyed_n(own); k++)
+        has = strcmp(tr_em_keyed_name(own, k), fn->argnames[i]) == 0;
+    return has;
 }
 
 /* How many arguments by position it takes before its *args; false: several numbers would do. */

@@ -135,6 +135,8 @@ typedef struct tr_func {
                         * that it names itself */
     uint32_t nmore; /* what it holds for that besides, behind what it captures: variables by their names */
     const char *const *more;
+    uint32_t nmemory; /* parameters that are the memory of variables which inner functions share, by name */
+    const char *const *memory;
     uint8_t *shared; /* per variable of the code: 1 where it is memory that functions share; NULL: none is */
     const tr_code *code;          /* NULL for functions that came as text IR */
     const struct tr_graph *graph; /* what stands in place of the code: graph/graph.h; NULL: nothing */

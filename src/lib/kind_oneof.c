@@ -10,7 +10,8 @@
 
 static bool is_one(const tr_ty *t) {
     if (t->kind != TR_TY_LIT)
-        return t->kind == TR_TY_CLOSURE || t->kind == TR_TY_METHOD || t->kind == TR_TY_ONEOF;
+        return t->kind == TR_TY_CLOSURE || t->kind == TR_TY_METHOD || t->kind == TR_TY_ONEOF ||
+               t->kind == TR_TY_PARTIAL;
     return tr_obj_is_one(t->lit);
 }
 

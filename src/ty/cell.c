@@ -154,6 +154,9 @@ bool tr_ty_may_be_item(const tr_ty *t) {
                 return false;
         return !tr_ty_is_list(t);
     case TR_TY_OPT: return tr_ty_may_be_item(t->items[1]);
+    case TR_TY_PARTIAL:
+        return (t->items[0]->kind == TR_TY_LIT || tr_ty_may_be_item(t->items[0])) &&
+               tr_ty_may_be_item(t->items[1]) && tr_ty_may_be_item(t->items[2]->items[1]);
     case TR_TY_FACED: return t->sub != TR_FACE_MADE || t->items[1]->kind == TR_TY_LIT;
     case TR_TY_LIT: return tr_obj_is_one(t->lit);
     case TR_TY_CLOSURE:
@@ -162,7 +165,6 @@ bool tr_ty_may_be_item(const tr_ty *t) {
     case TR_TY_GENEXPR:
     case TR_TY_FLAT:
     case TR_TY_SLICE:
-    case TR_TY_PARTIAL:
     case TR_TY_METHOD:
     case TR_TY_ORDERED:
     case TR_TY_ITERATOR:

@@ -89,6 +89,17 @@ static bool valid_slice_item(const tr_ty *t) {
            (tr_ty_is_scalar(t) && !tr_ty_is_int(t));
 }
 
+static const tr_ty *read_handed(reader *r, const tr_words *w) {
+    types items = {0};
+    int64_t which;
+    (void)w;
+    if (!tr_rd_int(&r->in, 0, UINT32_MAX, &which))
+        return NULL;
+    if (!tr_rd_accept(&r->in, ',') ? !tr_rd_accept(&r->in, ')') : !read_list(r, &items, NULL))
+        return NULL;
+    return tr_ty_handed(r->t, (uint32_t)which, items.n, items.d);
+}
+
 static const tr_ty *read_closure(reader *r, const tr_words *w) {
     types items = {0};
     int64_t func, opts = 0;

@@ -390,7 +390,7 @@ static bool add_functions(tr_tytab *t, const tr_ty *a, tr_arena *scratch, types 
     for (uint32_t i = 1; closure && i < to->n; i++)
         if (to->d[i]->kind == TR_TY_CLOSURE && to->d[i]->func == a->func)
             return to->d[i] == a || (to->d[i] = join_same_kind(t, to->d[i], a, numba)) != NULL;
-    if (closure || (a->kind == TR_TY_LIT && tr_obj_is_one(a->lit))) {
+    if (closure || a->kind == TR_TY_PARTIAL || (a->kind == TR_TY_LIT && tr_obj_is_one(a->lit))) {
         tr_vec_push(scratch, to, a);
         return true;
     }

@@ -538,6 +538,10 @@ const tr_ty *tr_ty_closure(tr_tytab *t, uint32_t func, uint32_t opts, uint32_t n
     return with_items(t, (tr_ty){.kind = TR_TY_CLOSURE, .func = func, .opts = opts}, n, captured);
 }
 
+const tr_ty *tr_ty_handed(tr_tytab *t, uint32_t which, uint32_t n, const tr_ty *const *items) {
+    return with_items(t, (tr_ty){.kind = TR_TY_HANDED, .func = which}, n, items);
+}
+
 const tr_ty *tr_ty_method(tr_tytab *t, const tr_ty *self, const char *name) {
     return with_items(t, (tr_ty){.kind = TR_TY_METHOD, .name = name}, 1, &self);
 }

@@ -109,7 +109,7 @@ struct tr_ty {
     uint16_t local;                 /* 1: belongs to a compilation's own table */
     uint32_t id;                    /* dense number within its table; local ones start at 1 << 30 */
     uint32_t n;                     /* number of items */
-    uint32_t func;                  /* CLOSURE */
+    uint32_t func;                  /* CLOSURE; HANDED: which one */
     uint32_t opts;     /* CLOSURE: number of the options it has from the function it stands in (ir/prog.h) */
     const tr_ty *elem; /* ARRAY, RANGE */
     const tr_ty *const *items;
@@ -316,6 +316,7 @@ const tr_ty *tr_ty_lit(tr_tytab *t,
                        const struct tr_obj *lit); /* interned by value for scalars/strings, else by pointer */
 const tr_ty *tr_ty_closure(tr_tytab *t, uint32_t func, uint32_t opts, uint32_t n,
                            const tr_ty *const *captured);
+const tr_ty *tr_ty_handed(tr_tytab *t, uint32_t which, uint32_t n, const tr_ty *const *items);
 const tr_ty *tr_ty_method(tr_tytab *t, const tr_ty *self, const char *name);
 const tr_ty *tr_ty_exc(tr_tytab *t, const struct tr_obj *cls, uint32_t n, const tr_ty *const *args);
 

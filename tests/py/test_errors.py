@@ -525,13 +525,19 @@ def test_an_error_at_compile_time_leaves_the_function_usable():
 
 def test_a_result_that_python_cannot_be_given():
     def make(a):
+        left = iter(a)
+
         def inner(x):
-            return x + a
+            return next(left) + x
 
         return inner
 
-    text = message(make, 1, error=treadle.UnsupportedError)
-    assert "as results for Python" in text and "in make" in text and "return inner" in text
+    text = message(make, [1], error=treadle.UnsupportedError)
+    assert (
+        "as a result for Python that holds a value of type iterator" in text
+        and "in make" in text
+        and "return inner" in text
+    )
 
 
 def returns_big(x):

@@ -183,6 +183,24 @@ def test_several_mappings():
         njit(lambda d: point(1, 2, **{"d": 1}, **d))({"c": 2})
 
 
+def keyword_only(l, n):
+    def one(a, *rest, k=n):
+        return a + sum(rest) * k
+
+    def two(a, b, *, k=2, z=n):
+        return a + b * k + z
+
+    def none(*rest, k=n, z):
+        return sum(rest) * k + z
+
+    return one(*l), one(*l, k=3), two(*l), two(*l, z=1, k=5), none(*l, z=2), none(*l, z=2, k=7)
+
+
+def test_starred_sequences_before_keyword_only_parameters():
+    for l in ([1, 2], [0.5, 2.0]):
+        assert njit(keyword_only)(l, 4) == keyword_only(l, 4)
+
+
 def test_starred_sequences_of_another_length():
     @njit
     def f(l):
@@ -273,8 +291,35 @@ def inside(a, x):
     return makes(a)(x)
 
 
-def test_functions_are_made_for_compiled_code():
-    assert inside(3, 4) == 7 and njit(makes(3))(4) == 7
-    for f in (makes, lambda a: lambda x: x):
-        with pytest.raises(UnsupportedError, match="as results for Python"):
-            njit(f)(3)
+def test_functions_that_functions_make():
+    assert inside(3, 4) == 7 and njit(makes(3))(4) == 7 and njit(makes)(3)(4) == 7
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda n: [g(2) for g in [lambda x: x * 10 + i for i in range(n)]],
+        lambda n: [g(2) for g in [(lambda x: x + i) if i else (lambda x: x + n) for i in range(n)]],
+        lambda n: [g(2) for g in {k: lambda x: x + k for k in range(n)}.values()],
+        lambda n: [g(2) for g in [lambda x: x + i for i in range(n) for j in range(i)]],
+        lambda n: [g[0](2) for g in [(lambda x: x + i, i) for i in range(n)]],
+    ],
+)
+def test_a_comprehensions_variable_in_its_items_is_refused(f):
+    """All of these functions would have the last value."""
+    with pytest.raises(UnsupportedError, match="holds the variable '[ik]' of the expression"):
+        njit(f)(3)
+
+
+def test_a_comprehensions_variable_in_functions_that_end_with_the_item():
+    def f(n):
+        near = [min([3, 8, 5], key=lambda y: abs(y - i)) for i in range(n)]
+        kept = [g(1) for g in [lambda x, i=i: x + i for i in range(n)]]
+        return (
+            near,
+            kept,
+            [(lambda x: x * i)(3) for i in range(n)],
+            [g(2) for g in [lambda x: x + n for i in range(n)]],
+        )
+
+    assert njit(f)(9) == f(9)
