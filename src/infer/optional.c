@@ -111,6 +111,8 @@ static bool takes_optional(const tr_ins *in, const tr_tv *a) {
     case TR_OP_FORMAT:
     case TR_OP_REPR:
     case TR_OP_CLOSURE:
+    case TR_OP_NEWVAR:
+    case TR_OP_WRITEVAR:
     case TR_OP_GENERATE: return true;
     case TR_OP_UNARY: return in->sub == TR_UN_NOT;
     case TR_OP_COMPARE: return in->sub == TR_CMP_EQ || in->sub == TR_CMP_NE;
