@@ -369,6 +369,24 @@ static bool may_hold_arguments(const tr_fn *f, const tr_ins *call) {
     return o && o->kind == TR_OBJ_BUILTIN && strncmp(tr_builtins[o->u.builtin].path, "builtins.", 9) == 0;
 }
 
+/* A comprehension goes through what has displays: what does its round do with each? Of several loops, whose
+ * rounds hand on what the inner ones read, it is not looked for. */
+static bool round_changes(walk *w, const tr_fn *f, const tr_ins *in, uint32_t place) {
+    const tr_ins *closure = tr_at(f, in->args[0]);
+    if (closure->op != TR_OP_CLOSURE)
+        return false;
+    const tr_func *fn = &w->f->p->funcs.d[closure->imm.fn];
+    const tr_fn *round = fn->ssa;
+    for (uint32_t i = 0; round && i < round->ins.n; i++) {
+        const tr_ins *ret = &round->ins.d[i];
+        const tr_ins *gives = ret->op == TR_OP_RET && ret->nargs ? tr_at(round, ret->args[0]) : NULL;
+        if (gives && gives->op == TR_OP_BUILDTUP && gives->nargs &&
+            tr_at(round, gives->args[0])->op == TR_OP_ITER)
+            return true;
+    }
+    return param_changes(w, closure->imm.fn, tr_func_held(fn), itself(place));
+}
+
 /* Item `place` of a tuple, or of a display that is read: it is asked for, or handed on with it. */
 static bool tuple_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uint32_t place) {
     const tr_ins *i = in->op == TR_OP_GETITEM ? tr_at(f, in->args[1]) : NULL;
@@ -387,6 +405,8 @@ static bool tuple_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, u
         return !library;
     if (in->op == TR_OP_ITER || in->op == TR_OP_SPREAD)
         return value_changes(w, f, self, place);
+    if (in->op == TR_OP_GENERATE && in->args[1] == v)
+        return round_changes(w, f, in, place);
     if (in->op == TR_OP_UNPACKEX)
         return value_changes(w, f, self, itself(place)) || value_changes(w, f, self, anywhere);
     if (in->op == TR_OP_BUILDTUP)
@@ -464,11 +484,11 @@ static bool are_alike(const tr_fn *f, const tr_ins *a, const tr_ins *b) {
 }
 
 /* A display of displays that are not alike, or of displays and what else may be a list: as tuples they would
- * have no type in common. */
+ * have no type in common. `for x in [...]` of constants and displays is a tuple, as CPython compiles it. */
 static bool is_ragged(const tr_fn *f, tr_val v) {
     const tr_ins *in = tr_at(f, v);
     bool any = false, differ = false;
-    if (in->op != TR_OP_BUILDLIST)
+    if (in->op != TR_OP_BUILDLIST && in->op != TR_OP_BUILDTUP)
         return false;
     for (uint32_t k = 0; k < in->nargs; k++) {
         const tr_ins *item = tr_at(f, in->args[k]);
@@ -497,9 +517,23 @@ static bool wants_one_type(const tr_fn *f, const tr_ins *in, tr_val v) {
     return false;
 }
 
+/* A tuple of displays that are not alike, which a comprehension goes through, or which is asked for an item
+ * that only the running program knows: a call may take it apart. */
+static bool is_ragged_tuple(const tr_fn *f, tr_val v) {
+    for (uint32_t i = 0; tr_at(f, v)->op == TR_OP_BUILDTUP && i < f->ins.n; i++) {
+        const tr_ins *in = &f->ins.d[i];
+        if (in->blk != TR_NOBLK && in->nargs && (in->op == TR_OP_ITER || in->op == TR_OP_GETITEM) &&
+            in->args[0] == v && wants_one_type(f, in, v))
+            return is_ragged(f, v);
+    }
+    return false;
+}
+
 /* What holds a display, or hands it on, and is itself looked at. */
 static bool holder_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uint32_t place) {
     tr_val self = (tr_val)(in - f->ins.d);
+    if (is_ragged_tuple(f, self))
+        return true;
     for (uint32_t k = 0; k < in->nargs; k++)
         if (in->args[k] == v && value_changes(w, f, self, k | (place & NAMES)))
             return true;
@@ -516,10 +550,34 @@ static bool asks_identity(const tr_fn *f, const tr_ins *in) {
     return true;
 }
 
+/* d.keys(), d.values() or d.items() of a display of names: is it an operand, as a set is, or are the values
+ * displays that are not alike, which a comprehension or a call goes through? */
+static bool view_changes(const tr_fn *f, tr_val v, tr_val method) {
+    const tr_ins *made = tr_at(f, v);
+    bool ragged = made->op == TR_OP_BUILDMAP && is_ragged(f, made->args[1]);
+    for (uint32_t i = 0; i < f->ins.n; i++) {
+        const tr_ins *call = &f->ins.d[i];
+        if (call->blk == TR_NOBLK || call->op != TR_OP_CALLPY || call->args[0] != method || call->nargs > 1)
+            continue;
+        for (uint32_t k = 0; k < f->ins.n; k++) {
+            const tr_ins *in = &f->ins.d[k];
+            bool uses = false;
+            for (uint32_t n = 0; in->blk != TR_NOBLK && n < in->nargs; n++)
+                uses = uses || in->args[n] == i;
+            if (uses && (in->op == TR_OP_BINARY || in->op == TR_OP_COMPARE || in->op == TR_OP_GETATTR ||
+                         (ragged && wants_one_type(f, in, i))))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* Of a display of names and values: what only a dict can do. */
 static bool named_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uint32_t place) {
     switch ((tr_op)in->op) {
-    case TR_OP_GETATTR: return tr_em_changes_dict(in->imm.s);
+    case TR_OP_GETATTR:
+        return tr_em_changes_dict(in->imm.s) || view_changes(f, v, (tr_val)(in - f->ins.d));
+    case TR_OP_COMPARE: return in->sub == TR_CMP_EQ || in->sub == TR_CMP_NE;
     case TR_OP_IS: return asks_identity(f, in);
     case TR_OP_SETITEM: return in->args[0] == v || in->args[2] == v;
     case TR_OP_DELITEM:

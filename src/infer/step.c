@@ -218,13 +218,25 @@ static bool is_used_up(const tr_em *e, const tr_fn *f, tr_val v) {
 
 /* --- generator expressions and list comprehensions --- */
 
+/* Has the call, of a builtin or a method, asked for all items when it ends? A method keeps no iterator. */
+static bool takes_all(const tr_em *e, const tr_fn *f, const tr_ins *call, const tr_obj *callee) {
+    const infer *of = e->infer;
+    const tr_ty *t = call->op == TR_OP_CALLPY ? of->st.d[of->cur].ty[call->args[0]] : NULL;
+    if (is_builtin(callee))
+        return callee->u.builtin == TR_B_NEXT || tr_lib_takes_all(callee->u.builtin);
+    if (callee && callee->kind == TR_OBJ_FUNC) /* of the library */
+        return callee->u.contract && callee->u.contract->library &&
+               strcmp(of->p->funcs.d[callee->u.func].name, "sorted") == 0;
+    return t && t->kind == TR_TY_METHOD && tr_at(f, call->args[0])->op == TR_OP_GETATTR;
+}
+
 /* A generator that is made where it is run through has no state that shows; another one is an iterator,
- * if its variables stay what they are. */
+ * if its variables stay what they are: up to the call that asks for all its items, or to its end. */
 static bool step_genexpr(tr_em *e, const tr_fn *f, tr_val v, const tr_tv *a, tr_tv *out) {
     const tr_ins *in = tr_at(f, v), *user;
     bool once = count_users(f, v, &user) == 1 && user && user->blk == in->blk;
     const tr_obj *callee = once ? constant_callee(e, f, user) : NULL;
-    bool soon = once && (user->op == TR_OP_ITER || (is_builtin(callee) && callee->u.builtin == TR_B_NEXT));
+    bool soon = once && (user->op == TR_OP_ITER || takes_all(e, f, user, callee));
     bool through =
         once && (user->op == TR_OP_IN || (is_builtin(callee) && tr_lib_runs_through(callee->u.builtin)));
     if (in->sub & (through || soon ? TR_MAKES_LATE_SOON : TR_MAKES_LATE))

@@ -395,6 +395,7 @@ bool tr_em_collect_joined(tr_em *e, tr_tv closure, tr_tv it, uint32_t row, bool 
 bool tr_lib_unroll_differs(tr_em *e,
                            const tr_ty *t); /* some items of a tuple are of other types than others */
 bool tr_lib_runs_through(uint32_t row);
+bool tr_lib_takes_all(uint32_t row); /* and those that keep what comes, as list() does */
 bool tr_lib_reads_list(uint32_t row);
 bool tr_lib_only_reads(uint32_t row); /* numbers, one after the other */
 /* An iterator over x that remembers where it is, whoever asks it. */
