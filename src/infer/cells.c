@@ -387,6 +387,8 @@ static bool round_changes(walk *w, const tr_fn *f, const tr_ins *in, uint32_t pl
     return param_changes(w, closure->imm.fn, tr_func_held(fn), itself(place));
 }
 
+static bool is_ragged_tuple(const tr_fn *f, tr_val v);
+
 /* Item `place` of a tuple, or of a display that is read: it is asked for, or handed on with it. */
 static bool tuple_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uint32_t place) {
     const tr_ins *i = in->op == TR_OP_GETITEM ? tr_at(f, in->args[1]) : NULL;
@@ -410,7 +412,7 @@ static bool tuple_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, u
     if (in->op == TR_OP_UNPACKEX)
         return value_changes(w, f, self, itself(place)) || value_changes(w, f, self, anywhere);
     if (in->op == TR_OP_BUILDTUP)
-        return value_changes(w, f, self, anywhere);
+        return is_ragged_tuple(f, self) || value_changes(w, f, self, anywhere);
     if (in->op == TR_OP_BUILDLIST)
         return value_changes(w, f, self, ITSELF) || value_changes(w, f, self, anywhere);
     if (in->op == TR_OP_BUILDMAP) /* v has the values */
@@ -483,6 +485,16 @@ static bool are_alike(const tr_fn *f, const tr_ins *a, const tr_ins *b) {
     return true;
 }
 
+/* Is it a display, or a tuple that has one? */
+static bool has_display(const tr_fn *f, const tr_ins *in) {
+    if (in->op != TR_OP_BUILDTUP)
+        return is_display(in);
+    for (uint32_t k = 0; k < in->nargs; k++)
+        if (has_display(f, tr_at(f, in->args[k])))
+            return true;
+    return false;
+}
+
 /* A display of displays that are not alike, or of displays and what else may be a list: as tuples they would
  * have no type in common. `for x in [...]` of constants and displays is a tuple, as CPython compiles it. */
 static bool is_ragged(const tr_fn *f, tr_val v) {
@@ -492,7 +504,7 @@ static bool is_ragged(const tr_fn *f, tr_val v) {
         return false;
     for (uint32_t k = 0; k < in->nargs; k++) {
         const tr_ins *item = tr_at(f, in->args[k]);
-        any = any || is_display(item);
+        any = any || has_display(f, item);
         differ = differ || !are_alike(f, tr_at(f, in->args[0]), item);
     }
     return any && differ;

@@ -314,12 +314,23 @@ static bool keeps_items(const tr_em *e, const tr_fn *f, const tr_ins *set) {
     return t && (tr_ty_is(t, TR_TY_DICT) || tr_ty_is(t, TR_TY_FACED) || (tr_ty_is(t, TR_TY_LIST) && !part));
 }
 
+/* Is the iterator handed on, as a round hands it to the loop within? What it runs over is a part of its type
+ * then, and that is known before what the items are. */
+static bool is_handed_on(const tr_fn *f, const tr_ins *iter) {
+    tr_val self = (tr_val)(iter - f->ins.d);
+    for (uint32_t i = 0; i < f->ins.n; i++)
+        for (uint32_t k = 0; f->ins.d[i].op == TR_OP_BUILDTUP && k < f->ins.d[i].nargs; k++)
+            if (f->ins.d[i].args[k] == self)
+                return true;
+    return false;
+}
+
 /* May a list, whose only use `user` is, be an array? NumPy's functions take the one for the other; who only
  * reads its items can tell no array of numbers from it. */
 static bool reads_list(tr_em *e, const tr_fn *f, tr_val v, const tr_ins *user, uint32_t ndim) {
     const tr_obj *callee = constant_callee(e, f, user);
     switch ((tr_op)user->op) {
-    case TR_OP_ITER: return ndim == 1;
+    case TR_OP_ITER: return ndim == 1 && !is_handed_on(f, user);
     case TR_OP_IN: return ndim == 1 && user->args[1] == v;
     case TR_OP_GETITEM: return user->args[1] == v;
     case TR_OP_SETITEM: return user->args[1] == v || (user->args[2] == v && !keeps_items(e, f, user));

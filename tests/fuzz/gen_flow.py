@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from gen_idioms import Idioms
 from gen_values import MANY, B, F, I, S, Ty
 
@@ -151,9 +153,11 @@ class Flow(Idioms):
         )()
         self.emit(f"match {subject}:")
         self.indent += 1
-        for pattern, names in self.rng.sample(cases, self.rng.randint(1, min(3, len(cases)))):
+        for k, (pattern, names) in enumerate(self.rng.sample(cases, self.rng.randint(1, min(3, len(cases))))):
+            for name in names:  # one of another type in each case
+                pattern = re.sub(rf"\b{name}\b", f"{name}_{k}", pattern)
             self.emit(f"case {pattern}:")
-            inner = {**env, **names}
+            inner = {**env, **{f"{name}_{k}": t for name, t in names.items()}}
             self.emit(f"    {out} = ({self.expression(I, inner)}) % 1009")
             self.block(inner, depth - 1, loops)
         if self.chance(0.6):
@@ -176,7 +180,10 @@ class Flow(Idioms):
         inner = {**env, p: ty}
         kept, self.functions = self.functions, []
         if held:
-            self.change(self.rng.choice(held), inner)
+            v, at = self.rng.choice(held), len(self.lines)
+            self.change(v, inner)
+            if re.search(rf"\b{v} \S?= ", self.lines[-1]):  # in place, which assigns
+                self.lines.insert(at, "    " * self.indent + f"nonlocal {v}")
         if nonlocals:
             self.emit(f"{n} = ({n} + {self.expression(I, inner, 1)}) % 101")
         result = self.type(1)

@@ -95,7 +95,7 @@ class Idioms(Values):
             lambda: f"str(({e(I)}, {e(S)}))",
         ]
         for v in self.having(env, lambda t: t[0] in "LDTO" and not holds(t, "SZCEQ"))[:2]:
-            forms += [lambda v=v: f"f'{{{v}}}'", lambda v=v: f"'%s;' % ({v},)"]
+            forms += [lambda v=v: f"f'{{{v}}}'", lambda v=v: f"('%s;' % ({v},))"]
         for v in self.having(env, lambda t: t[0] == "D" and t[1] == S and t[2] in (I, F, S))[:1]:
             forms += [
                 lambda v=v: f"(max({v}, key=lambda q: {v}[q]) if {v} else '')",
@@ -141,7 +141,7 @@ class Idioms(Values):
         for v in self.having(env, lambda t: t[0] == "L" and t[1] in (I, F, S))[:1]:
             forms += [
                 lambda v=v: f"(min(range(len({v})), key=lambda q: {v}[q]) if {v} else -1)",
-                lambda v=v: f"sum(1 for p, q in zip({v}, {v}[1:]) if p < q)",
+                lambda v=v: f"len([1 for p, q in zip({v}, {v}[1:]) if p < q])",
                 lambda v=v: f"len([q for q in {v} if {v}.count(q) == 1])",
             ]
         for v in self.having(env, lambda t: t[0] in "DE" and t[2] == I)[:1]:
@@ -241,7 +241,7 @@ class Idioms(Values):
             lambda: f"list(map(lambda q: {self.inner(item, env, q=I)}, {e(('L', I))}))",
             lambda: f"list(filter(lambda q: {self.inner(B, env, q=item)}, {e(ty)}))",
             lambda: (
-                f"[p if {self.inner(B, env, p=item, q=I)} else {self.literal(item)} for q, p in enumerate({e(ty)})]"
+                f"[p if {self.inner(B, env, p=item, q=I)} else {self.literal(item)} for q, p in enumerate({e(ty)}[:])]"
             ),
         ]
         if item[0] != "L" or not holds(item[1], "L"):
