@@ -370,9 +370,10 @@ static bool step_list(tr_em *e, const tr_fn *f, tr_val v, const tr_tv *a, tr_tv 
         bool tuples;
         if (tr_em_collects_nothing(e, a[0], a[1])) /* an array would have a type, which shows in a sum */
             return tr_em_collect_list(e, 0, a[0], a[1], out);
-        if (!tr_em_collect_tuples(e, a[0], a[1], &tuples, out))
+        bool backwards = is_builtin(callee) && callee->u.builtin == TR_B_REVERSED; /* which columns are not */
+        if (!backwards && !tr_em_collect_tuples(e, a[0], a[1], &tuples, out))
             return false;
-        if (tuples)
+        if (!backwards && tuples)
             return true;
     }
     tr_em dry = *e;

@@ -79,7 +79,7 @@ class Idioms(Values):
             lambda: f"{e(S)}.rpartition({self.one(repr('a'), repr(' '))})[{self.rng.randrange(3)}]",
             lambda: f"{e(S)}.replace({self.literal(S)}, {self.literal(S)}, {self.rng.randint(0, 2)})",
             lambda: f"{e(S)}[{number()}:{number()}:{self.one(-1, 2, -2, 3, -3)}]",
-            lambda: f"f'{{{e(F)}:>9.{{{number()} % 4}}f}}|'",
+            lambda: f"format({e(F)}, f'>9.{{{number()} % 4}}f')",
             lambda: f"f'{{{number()}:{self.one(',', 'b', '^6', '=+6d', '04x', '_', '#o')}}}'",
             lambda: f"f'{{{self.expression(F, env, 0)}:{self.one('+.1e', '%', '.3g', '010.2f', '<7', '')}}}'",
             lambda: f"'{self.one('{:^7}', '{:*<5}', '{:.1}', '{!r:>8}')}'.format({e(S)})",
@@ -240,10 +240,13 @@ class Idioms(Values):
             lambda: f"[{self.inner(item, env, q=I)} for q in range({self.rng.randint(0, 4)})]",
             lambda: f"list(map(lambda q: {self.inner(item, env, q=I)}, {e(('L', I))}))",
             lambda: f"list(filter(lambda q: {self.inner(B, env, q=item)}, {e(ty)}))",
-            lambda: (
-                f"[p if {self.inner(B, env, p=item, q=I)} else {self.literal(item)} for q, p in enumerate({e(ty)}[:])]"
-            ),
         ]
+        if item[0] not in "LD":  # a display and one of another length have no type in common as what is read
+            forms.append(
+                lambda: (
+                    f"[p if {self.inner(B, env, p=item, q=I)} else {self.literal(item)} for q, p in enumerate({e(ty)})]"
+                )
+            )
         if item[0] != "L" or not holds(item[1], "L"):
             forms.append(lambda: f"[q for r in {e(('L', ty))} for q in r][:{MANY}]")
         if item in (I, S, F) or (item in KEYS and item[0] == "T"):
@@ -373,7 +376,7 @@ class Idioms(Values):
 
     def of_optional(self, ty: Ty, env: dict[str, Ty], e: Callable[[Ty], str]) -> Forms:
         item = ty[1]
-        forms: Forms = [lambda: f"next((q for q in {e(('L', item))} if {self.inner(B, env, q=item)}), None)"]
+        forms: Forms = [lambda: f"next((q for q in {e(('L', item))} if q != {self.literal(item)}), None)"]
         for v in self.having(env, lambda t: t[0] in "DE" and t[2] == item)[:2]:
             forms += [lambda v=v: f"{v}.get({self.expression(env[v][1], env, 0)})"] * 2
         if item in (I, F, S):

@@ -473,7 +473,8 @@ class Values(Writer):
         e = lambda t=ty: self.expression(t, env, depth)  # noqa: E731
         pair = lambda inner: f"{self.expression(ty[1], inner, 1)}: {self.expression(ty[2], inner, depth)}"  # noqa: E731
         return self.one(
-            lambda: "{" + ", ".join(pair(env) for _ in range(self.rng.randint(0, 3))) + "}",
+            # An empty one that nothing ever flows into has no entries of a type: nobody asks it for one.
+            lambda: "{" + ", ".join(pair(env) for _ in range(self.rng.randint(1, 3))) + "}",
             lambda: "{" + self.comprehension(env, pair) + "}",
             lambda: f"{e()}.copy()",
             lambda: f"dict({e()})",
