@@ -384,7 +384,9 @@ static bool round_changes(walk *w, const tr_fn *f, const tr_ins *in, uint32_t pl
             tr_at(round, gives->args[0])->op == TR_OP_ITER)
             return true;
     }
-    return param_changes(w, closure->imm.fn, tr_func_held(fn), itself(place));
+    uint32_t item = tr_func_held(fn);
+    return param_changes(w, closure->imm.fn, item, itself(place)) ||
+           ((place & PLACES) == ANYWHERE && param_changes(w, closure->imm.fn, item, place));
 }
 
 static bool is_ragged_tuple(const tr_fn *f, tr_val v);
@@ -768,8 +770,9 @@ static bool value_changes(walk *w, const tr_fn *f, tr_val v, uint32_t place) {
             continue;
         const tr_ins *made = tr_at(f, v);
         bool part = made->op == TR_OP_GETITEM && is_slice(tr_at(f, made->args[1]));
+        bool given = made->op == TR_OP_PARAM && !made->blk && !w->f->p->funcs.d[f->func].library;
         bool display = (place & PLACES) == ITSELF && !(place & BY_NAME) &&
-                       (place & NAMES || made->op == TR_OP_BUILDLIST || part);
+                       (place & NAMES || made->op == TR_OP_BUILDLIST || part || given);
         bool in_tuple = !(place & BY_NAME) && (place & PLACES) != ITSELF && made->op == TR_OP_BUILDTUP &&
                         !w->f->p->funcs.d[f->func].library;
         for (uint32_t i = 0; i < f->ins.n && !changes; i++) {

@@ -5,6 +5,7 @@ Each form is a text of one expression, by the type of its value. `gen_values.py`
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from gen_values import KEYS, MANY, B, F, I, S, Ty, Values, Y, holds
@@ -42,9 +43,16 @@ class Idioms(Values):
         return self.rng.choice(forms)() if forms else ""
 
     def inner(self, ty: Ty, env: dict[str, Ty], **names: Ty) -> str:
-        """A value made of the variables of a comprehension, for which no function is called: it might lengthen what the loop goes over."""
+        """A value made of the variables of a comprehension, for which no function is called: it might lengthen what the loop goes over.
+
+        A condition asks one of these variables, as none of a program is the same in each round.
+        """
         kept, self.functions = self.functions, []
         text = self.expression(ty, {**env, **names}, 1)
+        for _ in range(20 if ty == B else 0):
+            if any(re.search(rf"\b{name}\b", text) for name in names):
+                break
+            text = self.truth({**env, **names}, 1)
         self.functions = kept
         return text
 

@@ -60,6 +60,21 @@ def values_not_as_long():
     return a, b, [len(v) for k, v in {"a": [9], "b": [1, 2]}.items() if k != "a"]
 
 
+@case("a")
+def filtered_rows(s):
+    d = {k: v for k, v in {"a": [1], "b": [2]}.items() if k != s}
+    return (
+        d,
+        {k: v for k, v in [("a", [1]), ("b", [3])] if k != s},
+        [v for k, v in {"b": [1]}.items() if k.isalpha()],
+    )
+
+
+@case(3)
+def columns_backwards(n):
+    return list(reversed([(z, z + 1) for z in range(n)]))
+
+
 @case()
 def views_as_operands():
     d = {"a": 1}
@@ -73,6 +88,21 @@ def loop_within_over_a_comprehension(l):
     return [(p, q) for p in l for q in [k for k, g in groupby(list(l))]], [
         (p, q) for p in l for q in [k + p for k in l]
     ]
+
+
+@njit
+def in_order(xs, c):
+    if c:
+        xs = sorted(xs)
+    for _ in range(c):
+        xs = [x + 1 for x in xs]
+    return xs[0], len(xs)
+
+
+@case(0)
+@case(3)
+def handed_to_a_function_that_makes_another(n):
+    return in_order([3, 1, 2], n), in_order([3.5, 1], n)
 
 
 # --- generators of variables that are assigned again ---
