@@ -98,7 +98,7 @@ class Idioms(Values):
             lambda: f"max({e(('L', S))}, key=len, default='-')",
             lambda: f"min({e(('L', S))}, default='')",
             lambda: f"({e(S)} or 'none')",
-            lambda: f"{self.rng.choice(SEPARATORS)}.join(''.join(w) for w in [{e(('L', S))}, {e(('L', S))}])",
+            lambda: f"{self.rng.choice(SEPARATORS)}.join([''.join({e(('L', S))}), ''.join({e(('L', S))})])",
             lambda: f"str(sorted({e(('S', self.one(I, S)))}))",
             lambda: f"str(({e(I)}, {e(S)}))",
         ]
@@ -249,7 +249,9 @@ class Idioms(Values):
             lambda: f"list(map(lambda q: {self.inner(item, env, q=I)}, {e(('L', I))}))",
             lambda: f"list(filter(lambda q: {self.inner(B, env, q=item)}, {e(ty)}))",
         ]
-        if item[0] not in "LD":  # a display and one of another length have no type in common as what is read
+        if not holds(
+            item, "LD"
+        ):  # a display and one of another length have no type in common as what is read
             forms.append(
                 lambda: (
                     f"[p if {self.inner(B, env, p=item, q=I)} else {self.literal(item)} for q, p in enumerate({e(ty)})]"
