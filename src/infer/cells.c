@@ -589,8 +589,7 @@ static bool view_changes(const tr_fn *f, tr_val v, tr_val method) {
 /* Of a display of names and values: what only a dict can do. */
 static bool named_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uint32_t place) {
     switch ((tr_op)in->op) {
-    case TR_OP_GETATTR:
-        return tr_em_changes_dict(in->imm.s) || view_changes(f, v, (tr_val)(in - f->ins.d));
+    case TR_OP_GETATTR: return tr_em_changes_dict(in->imm.s) || view_changes(f, v, (tr_val)(in - f->ins.d));
     case TR_OP_COMPARE: return in->sub == TR_CMP_EQ || in->sub == TR_CMP_NE;
     case TR_OP_IS: return asks_identity(f, in);
     case TR_OP_SETITEM: return in->args[0] == v || in->args[2] == v;

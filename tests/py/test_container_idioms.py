@@ -190,6 +190,19 @@ def shared_best(d, k):
     return best
 
 
+@case(True)
+@case(False)
+def deques_of_what_may_be_none(c):
+    q = deque(["a", "b"])
+    q[1] = "x" if c else None
+    q.append(None)
+    q.appendleft("a" if c else None)
+    q.insert(1, None if c else "b")
+    n = q.count(None if c else "b"), q.index("x" if c else None), (None if c else "a") in q
+    q.remove("a" if c else None)
+    return q, n
+
+
 # --- texts that are known, and spell no number ---
 
 
