@@ -640,7 +640,7 @@ static bool is_walked_rows(const tr_fn *f, const tr_ins *call, tr_val v) {
     while (in->op == TR_OP_GETITEM && is_slice(tr_at(f, in->args[1]))) /* a part of it has them, too */
         in = tr_at(f, in->args[0]);
     for (uint32_t k = 0; walks && in->op == TR_OP_BUILDLIST && k < in->nargs; k++)
-        rows = rows || is_display(tr_at(f, in->args[k]));
+        rows = rows || has_display(f, tr_at(f, in->args[k]));
     return rows;
 }
 

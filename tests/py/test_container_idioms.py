@@ -6,7 +6,7 @@ Each was once refused, or gave something else than CPython does: the fuzzer foun
 from __future__ import annotations
 
 from collections import Counter, deque
-from itertools import groupby
+from itertools import groupby, product
 
 import pytest
 from treadle import njit
@@ -38,6 +38,11 @@ def rows_not_as_long(l):
 def pairs_of_rows(n):
     d = {k: len(v) for k, v in [("a", [1, 2]), ("b", [1])]}
     return d, dict([(p, q) for p, q in [(8, [-1, 7, 6]), (1, [2, 7, 9, n])] if n])
+
+
+@case([1, 2])
+def rows_through_the_library(l):
+    return [(x, len(w[1])) for x, w in product(l, [(7, ["ba", "Ab"]), (8, ["c"])])]
 
 
 @case()
