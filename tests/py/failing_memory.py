@@ -326,6 +326,17 @@ def library() -> tuple[int, int]:
     return min(s[0] for s in spans), max(s[1] for s in spans)
 
 
+def shown(x):
+    """The text of a value; of sets, whose order is that of hashes and of how they were made, in the order of the items' texts."""
+    if isinstance(x, (set, frozenset)):
+        return f"{type(x).__name__}({sorted(map(shown, x))})"
+    if type(x) in (list, tuple):
+        return f"{type(x).__name__}({', '.join(map(shown, x))})"
+    if type(x) is dict:
+        return f"dict({', '.join(f'{shown(k)}: {shown(v)}' for k, v in x.items())})"
+    return repr(x)
+
+
 def run(memory, f, texts, left):
     """One call: the text of its value or exception, whether that is a MemoryError, and whether an allocation failed.
 
@@ -339,7 +350,7 @@ def run(memory, f, texts, left):
     except Exception as e:
         got = e.with_traceback(None)
     failed = bool(memory.fake_memory_disarm())
-    text, refused = repr(got), isinstance(got, MemoryError)
+    text, refused = shown(got), isinstance(got, MemoryError)
     memory.fake_memory_arm(-1)
     del args, got
     memory.fake_memory_disarm()
@@ -352,7 +363,7 @@ def check(memory, name) -> str:
     f = njit(**options)(plain)
     args = [eval(t) for t in texts]
     try:
-        want = repr(plain(*args))
+        want = shown(plain(*args))
     except Exception as e:
         want = repr(e)
     for _ in range(3):  # compiled, and what is kept from call to call is there
