@@ -468,8 +468,19 @@ static bool are_alike(const tr_fn *f, const tr_ins *a, const tr_ins *b) {
     return true;
 }
 
-/* A display or tuple of displays that are not alike, or of displays and what else may be a list: as tuples
- * they would have no type in common. */
+/* Is it a display, or a tuple that has one? */
+static bool has_display(const tr_fn *f, const tr_ins *in) {
+    if (in->op != TR_OP_BUILDTUP)
+        return is_display(in);
+    for (uint32_t k = 0; k < in->nargs; k++)
+        if (has_display(f, tr_at(f, in->args[k])))
+            return true;
+    return false;
+}
+
+/* A display of displays that are not alike, or of displays and what else may be a list, or an iterator over
+ * one: as tuples they would have no type in common. `for x in [...]` of constants and displays is a tuple, as
+ * CPython compiles it. */
 static bool is_ragged(const tr_fn *f, tr_val v) {
     const tr_ins *in = tr_at(f, v);
     bool any = false, differ = false;
@@ -479,10 +490,41 @@ static bool is_ragged(const tr_fn *f, tr_val v) {
         return false;
     for (uint32_t k = 0; k < in->nargs; k++) {
         const tr_ins *item = tr_at(f, in->args[k]);
-        any = any || is_display(item);
+        any = any || has_display(f, item);
         differ = differ || !are_alike(f, tr_at(f, in->args[0]), item);
     }
     return any && differ;
+}
+
+/* Is one item after the other asked for by the same code, or one at a place that is not known? */
+static bool wants_one_type(const tr_fn *f, const tr_ins *in, tr_val v) {
+    tr_val self = (tr_val)(in - f->ins.d);
+    if (in->op == TR_OP_GETITEM)
+        return in->args[0] == v && tr_at(f, in->args[1])->op != TR_OP_OBJ;
+    if (in->op == TR_OP_GENERATE)
+        return in->args[1] == v;
+    if (in->op == TR_OP_CALLPY) {
+        const tr_ins *callee = tr_at(f, in->args[0]);
+        bool print = callee->op == TR_OP_OBJ && callee->imm.obj->kind == TR_OBJ_BUILTIN &&
+                     callee->imm.obj->u.builtin == TR_B_PRINT;
+        return in->args[0] != v && !print;
+    }
+    for (uint32_t i = 0; in->op == TR_OP_ITER && i < f->ins.n; i++)
+        if (f->ins.d[i].op == TR_OP_GENERATE && f->ins.d[i].args[1] == self)
+            return true;
+    return false;
+}
+
+/* A tuple of displays that are not alike, which a comprehension goes through, or which is asked for an item
+ * that only the running program knows: a call may take it apart. */
+static bool is_ragged_tuple(const tr_fn *f, tr_val v) {
+    for (uint32_t i = 0; tr_at(f, v)->op == TR_OP_BUILDTUP && i < f->ins.n; i++) {
+        const tr_ins *in = &f->ins.d[i];
+        if (in->blk != TR_NOBLK && in->nargs && (in->op == TR_OP_ITER || in->op == TR_OP_GETITEM) &&
+            in->args[0] == v && wants_one_type(f, in, v))
+            return is_ragged(f, v);
+    }
+    return false;
 }
 
 /* Item `place` of a tuple, or of a display that is read: it is asked for, or handed on with it. */
@@ -508,7 +550,7 @@ static bool tuple_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, u
     if (in->op == TR_OP_UNPACKEX)
         return value_changes(w, f, self, itself(place)) || value_changes(w, f, self, anywhere);
     if (in->op == TR_OP_BUILDTUP)
-        return value_changes(w, f, self, anywhere);
+        return is_ragged_tuple(f, self) || value_changes(w, f, self, anywhere);
     if (in->op == TR_OP_BUILDLIST)
         return value_changes(w, f, self, ITSELF) || value_changes(w, f, self, anywhere);
     if (in->op == TR_OP_BUILDMAP) /* v has the values */
@@ -551,28 +593,11 @@ static bool map_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uin
     }
 }
 
-/* Is one item after the other asked for by the same code, or one at a place that is not known? */
-static bool wants_one_type(const tr_fn *f, const tr_ins *in, tr_val v) {
-    tr_val self = (tr_val)(in - f->ins.d);
-    if (in->op == TR_OP_GETITEM)
-        return in->args[0] == v && tr_at(f, in->args[1])->op != TR_OP_OBJ;
-    if (in->op == TR_OP_GENERATE)
-        return in->args[1] == v;
-    if (in->op == TR_OP_CALLPY) {
-        const tr_ins *callee = tr_at(f, in->args[0]);
-        bool print = callee->op == TR_OP_OBJ && callee->imm.obj->kind == TR_OBJ_BUILTIN &&
-                     callee->imm.obj->u.builtin == TR_B_PRINT;
-        return in->args[0] != v && !print;
-    }
-    for (uint32_t i = 0; in->op == TR_OP_ITER && i < f->ins.n; i++)
-        if (f->ins.d[i].op == TR_OP_GENERATE && f->ins.d[i].args[1] == self)
-            return true;
-    return false;
-}
-
 /* What holds a display, or hands it on, and is itself looked at. */
 static bool holder_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uint32_t place) {
     tr_val self = (tr_val)(in - f->ins.d);
+    if (is_ragged_tuple(f, self))
+        return true;
     for (uint32_t k = 0; k < in->nargs; k++)
         if (in->args[k] == v && value_changes(w, f, self, k | (place & NAMES)))
             return true;
@@ -589,10 +614,33 @@ static bool asks_identity(const tr_fn *f, const tr_ins *in) {
     return true;
 }
 
+/* d.keys(), d.values() or d.items() of a display of names: is it an operand, as a set is, or are the values
+ * displays that are not alike, which a comprehension or a call goes through? */
+static bool view_changes(const tr_fn *f, tr_val v, tr_val method) {
+    const tr_ins *made = tr_at(f, v);
+    bool ragged = made->op == TR_OP_BUILDMAP && is_ragged(f, made->args[1]);
+    for (uint32_t i = 0; i < f->ins.n; i++) {
+        const tr_ins *call = &f->ins.d[i];
+        if (call->blk == TR_NOBLK || call->op != TR_OP_CALLPY || call->args[0] != method || call->nargs > 1)
+            continue;
+        for (uint32_t k = 0; k < f->ins.n; k++) {
+            const tr_ins *in = &f->ins.d[k];
+            bool uses = false;
+            for (uint32_t n = 0; in->blk != TR_NOBLK && n < in->nargs; n++)
+                uses = uses || in->args[n] == i;
+            if (uses && (in->op == TR_OP_BINARY || in->op == TR_OP_COMPARE || in->op == TR_OP_GETATTR ||
+                         (ragged && wants_one_type(f, in, i))))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* Of a display of names and values: what only a dict can do. */
 static bool named_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uint32_t place) {
     switch ((tr_op)in->op) {
-    case TR_OP_GETATTR: return tr_em_changes_dict(in->imm.s);
+    case TR_OP_GETATTR: return tr_em_changes_dict(in->imm.s) || view_changes(f, v, (tr_val)(in - f->ins.d));
+    case TR_OP_COMPARE: return in->sub == TR_CMP_EQ || in->sub == TR_CMP_NE;
     case TR_OP_IS: return asks_identity(f, in);
     case TR_OP_SETITEM: return in->args[0] == v || in->args[2] == v;
     case TR_OP_DELITEM:
@@ -639,7 +687,7 @@ static bool is_walked_rows(const tr_fn *f, const tr_ins *call, tr_val v) {
     while (in->op == TR_OP_GETITEM && is_slice(tr_at(f, in->args[1]))) /* a part of it has them, too */
         in = tr_at(f, in->args[0]);
     for (uint32_t k = 0; walks && in->op == TR_OP_BUILDLIST && k < in->nargs; k++)
-        rows = rows || is_display(tr_at(f, in->args[k]));
+        rows = rows || has_display(f, tr_at(f, in->args[k]));
     return rows;
 }
 
@@ -769,8 +817,9 @@ static bool value_changes(walk *w, const tr_fn *f, tr_val v, uint32_t place) {
             continue;
         const tr_ins *made = tr_at(f, v);
         bool part = made->op == TR_OP_GETITEM && is_slice(tr_at(f, made->args[1]));
+        bool given = made->op == TR_OP_PARAM && !made->blk && !w->f->p->funcs.d[f->func].library;
         bool display = (place & PLACES) == ITSELF && !(place & BY_NAME) &&
-                       (place & NAMES || made->op == TR_OP_BUILDLIST || part);
+                       (place & NAMES || made->op == TR_OP_BUILDLIST || part || given);
         bool in_tuple = !(place & BY_NAME) && (place & PLACES) != ITSELF && made->op == TR_OP_BUILDTUP &&
                         !w->f->p->funcs.d[f->func].library;
         for (uint32_t i = 0; i < f->ins.n && !changes; i++) {

@@ -111,6 +111,8 @@ static bool takes_optional(const tr_ins *in, const tr_tv *a) {
     case TR_OP_FORMAT:
     case TR_OP_REPR:
     case TR_OP_CLOSURE:
+    case TR_OP_NEWVAR:
+    case TR_OP_WRITEVAR:
     case TR_OP_GENERATE: return true;
     case TR_OP_UNARY: return in->sub == TR_UN_NOT;
     case TR_OP_COMPARE: return in->sub == TR_CMP_EQ || in->sub == TR_CMP_NE;
@@ -166,23 +168,27 @@ static bool is_computed_with(const tr_fn *src, tr_val v) {
     return false;
 }
 
-/* Is it a list's item, which may be None where the operation is given it? */
+static bool has_items(const tr_ty *t) {
+    return tr_ty_is(t, TR_TY_LIST) || tr_ty_is(t, TR_TY_DEQUE);
+}
+
+/* Is it an item of a list or a deque, which may be None where the operation is given it? */
 static bool is_item(tr_em *e, const tr_fn *src, const tr_ins *in, const tr_tv *a, uint32_t k) {
     const tr_ty *t = a[0].ty;
     switch ((tr_op)in->op) {
     case TR_OP_BUILDLIST:
         return tr_infer_makes_list(e->infer, src, (tr_val)(in - src->ins.d)) ||
                !is_computed_with(src, (tr_val)(in - src->ins.d));
-    case TR_OP_IN: return k == 0 && tr_ty_is(a[1].ty, TR_TY_LIST);
+    case TR_OP_IN: return k == 0 && has_items(a[1].ty);
     case TR_OP_SETITEM:
         return k == 2 && (tr_ty_is(t, TR_TY_DICT) ||
-                          (tr_ty_is(t, TR_TY_LIST) && tr_ty_is_scalar(tr_ty_strong(e->types, a[1].ty))));
+                          (has_items(t) && tr_ty_is_scalar(tr_ty_strong(e->types, a[1].ty))));
     case TR_OP_BUILDDICT: return k % 2 == 1;
     case TR_OP_CALLPY: /* the place, or the key, comes before it */
         if (k == 2 && t->kind == TR_TY_METHOD && tr_ty_is(t->items[0], TR_TY_DICT))
             return true;
-        return k > 0 && t->kind == TR_TY_METHOD && tr_ty_is(t->items[0], TR_TY_LIST) &&
-               tr_em_puts_in_list(t->name) && k == (strcmp(t->name, "insert") == 0 ? 2 : 1);
+        return k > 0 && t->kind == TR_TY_METHOD && has_items(t->items[0]) && tr_em_puts_in_list(t->name) &&
+               k == (strcmp(t->name, "insert") == 0 ? 2 : 1);
     default: return false;
     }
 }

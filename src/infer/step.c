@@ -218,13 +218,25 @@ static bool is_used_up(const tr_em *e, const tr_fn *f, tr_val v) {
 
 /* --- generator expressions and list comprehensions --- */
 
+/* Has the call, of a builtin or a method, asked for all items when it ends? A method keeps no iterator. */
+static bool takes_all(const tr_em *e, const tr_fn *f, const tr_ins *call, const tr_obj *callee) {
+    const infer *of = e->infer;
+    const tr_ty *t = call->op == TR_OP_CALLPY ? of->st.d[of->cur].ty[call->args[0]] : NULL;
+    if (is_builtin(callee))
+        return callee->u.builtin == TR_B_NEXT || tr_lib_takes_all(callee->u.builtin);
+    if (callee && callee->kind == TR_OBJ_FUNC) /* of the library */
+        return callee->u.contract && callee->u.contract->library &&
+               strcmp(of->p->funcs.d[callee->u.func].name, "sorted") == 0;
+    return t && t->kind == TR_TY_METHOD && tr_at(f, call->args[0])->op == TR_OP_GETATTR;
+}
+
 /* A generator that is made where it is run through has no state that shows; another one is an iterator,
- * if its variables stay what they are. */
+ * if its variables stay what they are: up to the call that asks for all its items, or to its end. */
 static bool step_genexpr(tr_em *e, const tr_fn *f, tr_val v, const tr_tv *a, tr_tv *out) {
     const tr_ins *in = tr_at(f, v), *user;
     bool once = count_users(f, v, &user) == 1 && user && user->blk == in->blk;
     const tr_obj *callee = once ? constant_callee(e, f, user) : NULL;
-    bool soon = once && (user->op == TR_OP_ITER || (is_builtin(callee) && callee->u.builtin == TR_B_NEXT));
+    bool soon = once && (user->op == TR_OP_ITER || takes_all(e, f, user, callee));
     bool through =
         once && (user->op == TR_OP_IN || (is_builtin(callee) && tr_lib_runs_through(callee->u.builtin)));
     if (in->sub & (through || soon ? TR_MAKES_LATE_SOON : TR_MAKES_LATE))
@@ -303,12 +315,23 @@ static bool keeps_items(const tr_em *e, const tr_fn *f, const tr_ins *set) {
     return t && (tr_ty_is(t, TR_TY_DICT) || tr_ty_is(t, TR_TY_FACED) || (tr_ty_is(t, TR_TY_LIST) && !part));
 }
 
+/* Is the iterator handed on, as a round hands it to the loop within? What it runs over is a part of its type
+ * then, and that is known before what the items are. */
+static bool is_handed_on(const tr_fn *f, const tr_ins *iter) {
+    tr_val self = (tr_val)(iter - f->ins.d);
+    for (uint32_t i = 0; i < f->ins.n; i++)
+        for (uint32_t k = 0; f->ins.d[i].op == TR_OP_BUILDTUP && k < f->ins.d[i].nargs; k++)
+            if (f->ins.d[i].args[k] == self)
+                return true;
+    return false;
+}
+
 /* May a list, whose only use `user` is, be an array? NumPy's functions take the one for the other; who only
  * reads its items can tell no array of numbers from it. */
 static bool reads_list(tr_em *e, const tr_fn *f, tr_val v, const tr_ins *user, uint32_t ndim) {
     const tr_obj *callee = constant_callee(e, f, user);
     switch ((tr_op)user->op) {
-    case TR_OP_ITER: return ndim == 1;
+    case TR_OP_ITER: return ndim == 1 && !is_handed_on(f, user);
     case TR_OP_IN: return ndim == 1 && user->args[1] == v;
     case TR_OP_GETITEM: return user->args[1] == v;
     case TR_OP_SETITEM: return user->args[1] == v || (user->args[2] == v && !keeps_items(e, f, user));
@@ -348,9 +371,10 @@ static bool step_list(tr_em *e, const tr_fn *f, tr_val v, const tr_tv *a, tr_tv 
         bool tuples;
         if (tr_em_collects_nothing(e, a[0], a[1])) /* an array would have a type, which shows in a sum */
             return tr_em_collect_list(e, 0, a[0], a[1], out);
-        if (!tr_em_collect_tuples(e, a[0], a[1], &tuples, out))
+        bool backwards = is_builtin(callee) && callee->u.builtin == TR_B_REVERSED; /* which columns are not */
+        if (!backwards && !tr_em_collect_tuples(e, a[0], a[1], &tuples, out))
             return false;
-        if (tuples)
+        if (!backwards && tuples)
             return true;
     }
     tr_em dry = *e;

@@ -153,7 +153,8 @@ bool tr_em_takes_item(const tr_ty *callee) {
 }
 
 bool tr_em_puts_in_list(const char *name) {
-    static const char *const names[] = {"append", "insert", "remove", "index", "count", "fromkeys"};
+    static const char *const names[] = {"append", "appendleft", "insert",  "remove",
+                                        "index",  "count",      "fromkeys"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], name) == 0)
             return true;

@@ -399,11 +399,14 @@ bool tr_em_collect_tuples(tr_em *e, tr_tv closure, tr_tv it, bool *are, tr_tv *o
 bool tr_em_collect_joined(tr_em *e, tr_tv closure, tr_tv it, uint32_t row, bool *are, tr_tv *out);
 /* The builtin runs through a generator that it is given, to its end or until it knows its result, before it
  * returns; a list of numbers it takes for an array of them. */
-bool tr_lib_unroll_differs(tr_em *e,
-                           const tr_ty *t); /* some items of a tuple are of other types than others */
 bool tr_lib_runs_through(uint32_t row);
 bool tr_lib_reads_list(uint32_t row);
-bool tr_lib_only_reads(uint32_t row); /* numbers, one after the other */
+/* And those that keep what comes, as list() does. */
+bool tr_lib_takes_all(uint32_t row);
+/* Numbers, one after the other. */
+bool tr_lib_only_reads(uint32_t row);
+/* Some items of a tuple are of other types than others. */
+bool tr_lib_unroll_differs(tr_em *e, const tr_ty *t);
 /* An iterator over x that remembers where it is, whoever asks it. */
 bool tr_em_iterator(tr_em *e, tr_tv x, tr_tv *out);
 /* A loop over what `it` gives, for what is no pattern. `each` gets an item and changes what the loop carries,

@@ -242,7 +242,8 @@ bool tr_fam_item_type(tr_em *e, tr_tv it, const tr_ty **out) {
         tr_tv undef = tr_lib_undef(e, it.ty); /* once more, so that the reason is reported */
         return first_item(e, undef, &x) && tr_em_fail(e, TR_ERR_INTERNAL, "an iterable failed dry only");
     }
-    *out = x.ty;
+    const tr_ty *number = x.ty->kind == TR_TY_LIT ? tr_lib_scalar(e, x.ty) : NULL; /* len() of a constant */
+    *out = number ? number : x.ty;
     return true;
 }
 

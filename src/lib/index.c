@@ -28,6 +28,11 @@ bool tr_lib_is_index(tr_em *e, tr_tv x) {
     return s && tr_ty_is_int(s);
 }
 
+bool tr_lib_is_place(tr_em *e, tr_tv x) {
+    const tr_ty *s = tr_lib_scalar(e, x.ty);
+    return s && (tr_ty_is_int(s) || s->kind == TR_TY_BOOL);
+}
+
 static bool slice_is_full(tr_tv s) {
     assert(s.ty->kind == TR_TY_SLICE && s.ty->n == 3 && "a slice has start, stop and step");
     int64_t step;
@@ -123,7 +128,7 @@ tr_tv tr_lib_wrap(tr_em *e, tr_tv i, tr_tv n) {
 
 /* An index into an axis of n items as an int64 in range. */
 tr_tv tr_lib_checked_index(tr_em *e, tr_tv x, tr_tv n, uint32_t axis, const char *what) {
-    assert(tr_lib_is_index(e, x) && tr_em_are_i64(e, 1, &n) && "an integer, and a size");
+    assert(tr_lib_is_place(e, x) && tr_em_are_i64(e, 1, &n) && "an integer, and a size");
     int64_t lit;
     bool known = tr_tv_lit_int(x, &lit) && lit >= 0;
     bool is_unsigned = tr_ty_class(tr_lib_scalar(e, x.ty)) == 'u';

@@ -180,7 +180,7 @@ bool tr_lib_get_bytearray(tr_em *e, tr_tv x, tr_tv i, tr_tv *out) {
         *out = of_list(e, list);
         return true;
     }
-    if (!tr_lib_is_index(e, i))
+    if (!tr_lib_is_place(e, i))
         return no_index(e, i);
     tr_tv at = tr_lib_checked_index(e, i, tr_em_dim(e, items, 0), 0, "bytearray index out of range");
     *out = tr_em_conv(e, tr_em_load(e, items, &at), i64_of(e));
@@ -207,7 +207,7 @@ bool tr_lib_set_bytearray(tr_em *e, tr_tv x, tr_tv i, tr_tv v, bool itself) {
     if (i.ty->kind == TR_TY_SLICE)
         return list_of(e, v, &list) && fits_slice(e, x, i, list) &&
                tr_lib_set_list(e, inside(e, x), i, list, itself);
-    if (!tr_lib_is_index(e, i))
+    if (!tr_lib_is_place(e, i))
         return no_index(e, i);
     if (!as_byte(e, v, &v) || !tr_em_items(e, inside(e, x), &items))
         return false;
@@ -218,7 +218,7 @@ bool tr_lib_set_bytearray(tr_em *e, tr_tv x, tr_tv i, tr_tv v, bool itself) {
 
 bool tr_lib_del_bytearray(tr_em *e, tr_tv x, tr_tv i) {
     tr_tv n;
-    if (i.ty->kind != TR_TY_SLICE && !tr_lib_is_index(e, i))
+    if (i.ty->kind != TR_TY_SLICE && !tr_lib_is_place(e, i))
         return no_index(e, i);
     if (i.ty->kind != TR_TY_SLICE) {
         if (!tr_lib_len_list(e, inside(e, x), &n))

@@ -107,7 +107,7 @@ bool tr_lib_get_bytes(tr_em *e, tr_tv x, tr_tv i, tr_tv *out) {
         bool ok = tr_lib_get_string(e, s, i, &s);
         return made(e, ok, s, out);
     }
-    if (!tr_lib_is_index(e, i))
+    if (!tr_lib_is_place(e, i))
         return tr_em_error(e, "byte indices must be integers or slices, not %s", tr_em_tyname(e, i.ty));
     *out = tr_em_charat(e, s, tr_lib_checked_index(e, i, tr_em_strlen(e, s), 0, "index out of range"));
     return true;

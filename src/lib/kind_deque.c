@@ -321,7 +321,7 @@ tr_answer tr_lib_binary_deque(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *ou
     if (op == TR_BIN_ADD && dx && dy)
         return tr_answered(tr_lib_deque_items(e, x, &a) && tr_lib_deque_items(e, y, &b) &&
                            tr_em_binary(e, TR_BIN_ADD, a, b, &both) && bounded_as(e, x, both, out));
-    if (op == TR_BIN_MUL && dx != dy && tr_lib_is_index(e, dx ? y : x))
+    if (op == TR_BIN_MUL && dx != dy && tr_lib_is_place(e, dx ? y : x))
         return tr_answered(tr_lib_deque_items(e, dx ? x : y, &a) &&
                            tr_em_binary(e, TR_BIN_MUL, a, dx ? y : x, &both) &&
                            bounded_as(e, dx ? x : y, both, out));
@@ -334,7 +334,7 @@ bool tr_lib_inplace_deque(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     *out = x;
     if (op == TR_BIN_ADD)
         return extend(e, x, y, false);
-    if (op == TR_BIN_MUL && tr_lib_is_index(e, y))
+    if (op == TR_BIN_MUL && tr_lib_is_place(e, y))
         return tr_lib_deque_items(e, x, &a) && tr_em_binary(e, TR_BIN_MUL, a, y, &many) &&
                tr_lib_deque_clear(e, &(tr_bcall){.a = &x, .n = 1}, &none) && extend(e, x, many, false);
     return tr_em_error(e, "unsupported operand type(s) for %s=: '%s' and '%s'", tr_lib_sign(op),

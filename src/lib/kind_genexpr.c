@@ -49,6 +49,12 @@ bool tr_lib_runs_through(uint32_t row) {
            row == TR_B_MIN || row == TR_B_MAX || row == TR_B_REDUCE || row == TR_B_MATH_FSUM;
 }
 
+bool tr_lib_takes_all(uint32_t row) {
+    return tr_lib_runs_through(row) || row == TR_B_LIST || row == TR_B_TUPLE || row == TR_B_SET ||
+           row == TR_B_FROZENSET || row == TR_B_DICT || row == TR_B_COUNTER || row == TR_B_DEQUE ||
+           row == TR_B_ORDEREDDICT || row == TR_B_BYTES;
+}
+
 bool tr_lib_reads_list(uint32_t row) {
     return strncmp(tr_builtins[row].path, "numpy.", 6) == 0 || row == TR_B_LEN;
 }

@@ -448,7 +448,7 @@ bool tr_lib_get_list(tr_em *e, tr_tv list, tr_tv i, tr_tv *out) {
                some_slots(e, list, b[0], b[2], b[1], out);
     if (i.ty->kind == TR_TY_SLICE)
         return tr_em_getitem(e, a, i, &part) && part_of(e, list, part, out);
-    if (!tr_lib_is_index(e, i))
+    if (!tr_lib_is_place(e, i))
         return tr_em_error(e, "list indices must be integers or slices, not %s", tr_em_tyname(e, i.ty));
     tr_tv at = tr_lib_checked_index(e, i, tr_em_dim(e, a, 0), 0, "list index out of range");
     *out = tr_lib_item_at(e, a, at);
@@ -516,7 +516,7 @@ bool tr_lib_del_list(tr_em *e, tr_tv list, tr_tv i) {
         if (!slice_upwards(e, list, i, b))
             return false;
     } else {
-        if (!tr_lib_is_index(e, i))
+        if (!tr_lib_is_place(e, i))
             return tr_em_error(e, "list indices must be integers or slices, not %s", tr_em_tyname(e, i.ty));
         b[0] = tr_lib_checked_index(e, i, length(e, list), 0, "list assignment index out of range");
         b[1] = b[2] = one;
@@ -531,7 +531,7 @@ bool tr_lib_set_list(tr_em *e, tr_tv list, tr_tv i, tr_tv v, bool itself) {
     (void)itself;
     if (i.ty->kind == TR_TY_SLICE)
         return set_slice(e, list, i, v);
-    if (!tr_lib_is_index(e, i))
+    if (!tr_lib_is_place(e, i))
         return tr_em_error(e, "list indices must be integers or slices, not %s", tr_em_tyname(e, i.ty));
     if (!as_item(e, list, v, &which, &v) || !tr_em_items(e, list, &a))
         return false;
@@ -633,7 +633,7 @@ tr_answer tr_lib_binary_list(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out
     bool lx = x.ty->kind == TR_TY_LIST, ly = y.ty->kind == TR_TY_LIST;
     if (op == TR_BIN_ADD && lx && ly)
         return tr_answered(concat(e, x, y, out));
-    if (op == TR_BIN_MUL && lx != ly && tr_lib_is_index(e, lx ? y : x))
+    if (op == TR_BIN_MUL && lx != ly && tr_lib_is_place(e, lx ? y : x))
         return tr_answered(repeat(e, lx ? x : y, lx ? y : x, out));
     return TR_OPEN;
 }
@@ -651,7 +651,7 @@ static bool repeat_itself(tr_em *e, tr_tv x, tr_tv k) {
 bool tr_lib_inplace_list(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out) {
     tr_tv a[2] = {x, y}, none;
     *out = x;
-    if (op == TR_BIN_MUL && tr_lib_is_index(e, y))
+    if (op == TR_BIN_MUL && tr_lib_is_place(e, y))
         return repeat_itself(e, x, y);
     if (op != TR_BIN_ADD)
         return tr_em_error(e, "unsupported operand type(s) for %s=: '%s' and '%s'", tr_lib_sign(op),

@@ -16,7 +16,7 @@ static bool is_one(const tr_ty *t) {
 }
 
 bool tr_lib_one_of(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
-    assert(t.ty->kind == TR_TY_TUPLE && tr_lib_is_index(e, i) && "a place in a tuple");
+    assert(t.ty->kind == TR_TY_TUPLE && tr_lib_is_place(e, i) && "a place in a tuple");
     uint32_t n = t.ty->n;
     tr_tv *x = TR_NEW_N(&e->ctx->arena, tr_tv, n + 1u);
     const tr_ty **ty = TR_NEW_N(&e->ctx->arena, const tr_ty *, n + 1u);

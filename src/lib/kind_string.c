@@ -76,7 +76,7 @@ tr_answer tr_lib_binary_string(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *o
         *out = tr_em_make_string(e, TR_RT_STR_CONCAT, 2, v);
         return TR_DONE;
     }
-    if (op == TR_BIN_MUL && tx != ty && tr_lib_is_index(e, tx ? y : x)) {
+    if (op == TR_BIN_MUL && tx != ty && tr_lib_is_place(e, tx ? y : x)) {
         if (!tr_em_string(e, tx ? x : y, &v[0]))
             return TR_REFUSED;
         v[1] = tr_em_conv(e, tx ? y : x, i64_of(e));
@@ -166,7 +166,7 @@ bool tr_lib_get_string(tr_em *e, tr_tv x, tr_tv i, tr_tv *out) {
     if (!tr_em_string(e, x, &s))
         return false;
     if (i.ty->kind != TR_TY_SLICE) {
-        if (!tr_lib_is_index(e, i))
+        if (!tr_lib_is_place(e, i))
             return tr_em_error(e, "string indices must be integers, not '%s'", tr_em_tyname(e, i.ty));
         tr_tv at = tr_lib_checked_index(e, i, tr_em_strlen(e, s), 0, "string index out of range");
         *out = tr_em_substr(e, s, at, one);

@@ -207,7 +207,7 @@ bool tr_lib_get_tuple(tr_em *e, tr_tv t, tr_tv i, tr_tv *out) {
         *out = tr_em_item(e, t, (uint32_t)(k < 0 ? k + t.ty->n : k));
         return true;
     }
-    if (!tr_lib_is_index(e, i))
+    if (!tr_lib_is_place(e, i))
         return tr_em_error(e, "tuple indices must be integers or slices, not %s", tr_em_tyname(e, i.ty));
     return tr_lib_at_tuple(
         e, t,

@@ -24,6 +24,7 @@ bool tr_lib_is_one_of(tr_em *e, tr_tv x, tr_tv y, tr_tv *out);
 tr_tv tr_lib_wrap(tr_em *e, tr_tv i, tr_tv n);
 /* It can be an index of a sequence: an integer. */
 bool tr_lib_is_index(tr_em *e, tr_tv x);
+bool tr_lib_is_place(tr_em *e, tr_tv x); /* of Python's own sequences, to which a bool is a number */
 /* An index of an axis of n items, checked, and from the beginning; `what`: the message, NULL an array's. */
 tr_tv tr_lib_checked_index(tr_em *e, tr_tv x, tr_tv n, uint32_t axis, const char *what);
 /* Elementwise binary operation with NumPy's promotion; x or y is an array. inplace: into x. */

@@ -117,7 +117,8 @@ bool tr_lib_py_int(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
-/* float("inf") and the like: text known when compiling. */
+/* float("inf") and the like: text known when compiling. What strtod does not read as Python does, and what
+ * spells no number, which may be caught, is left to the running program. */
 static bool float_of_text(tr_em *e, const char *s, tr_tv *out) {
     char *end;
     s += strspn(s, " \t\n");
@@ -125,7 +126,7 @@ static bool float_of_text(tr_em *e, const char *s, tr_tv *out) {
     double v = strtod(s, &end);
     bool hex = strpbrk(s, "xX(") != NULL; /* strtod reads more than Python does */
     if (n == 0 || hex || end == s || strspn(end, " \t\n") != strlen(end))
-        return tr_em_error(e, "could not convert string to float: '%s'", s);
+        return false;
     *out = tr_em_lit(e, tr_obj_float(&e->ctx->arena, v));
     return true;
 }
@@ -133,8 +134,8 @@ static bool float_of_text(tr_em *e, const char *s, tr_tv *out) {
 bool tr_lib_py_float(tr_em *e, const tr_bcall *c, tr_tv *out) {
     tr_tv x = c->a[0];
     const char *text;
-    if (!x.ty || tr_tv_lit_str(x, &text))
-        return float_of_text(e, x.ty ? text : "0", out);
+    if ((!x.ty || tr_tv_lit_str(x, &text)) && float_of_text(e, x.ty ? text : "0", out))
+        return true;
     if (tr_lib_is_text(x) || x.ty->kind == TR_TY_BYTES)
         return tr_lib_float_of_string(e, x, out);
     if (tr_lib_huge_float(e, x, out))

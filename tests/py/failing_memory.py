@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import bisect
 import ctypes
+import functools
 import heapq
 import itertools
 import re
@@ -15,17 +16,19 @@ from collections import Counter, OrderedDict, defaultdict, deque
 
 import built
 import numpy as np
-from treadle import njit
+import treadle
+from treadle import njit, prange
+from treadle.typed import Dict, List, Set  # noqa: F401  # which the arguments are made of
 
 MOST = 400
 PROGRAMS = {}
 
 
-def program(*texts):
-    """A function and its arguments, as text: each run has new ones."""
+def program(*texts, **options):
+    """A function and its arguments, as text: each run has new ones. Options are njit's."""
 
     def add(f):
-        PROGRAMS[f.__name__] = (f, texts)
+        PROGRAMS[f.__name__] = (f, texts, options)
         return f
 
     return add
@@ -164,6 +167,158 @@ def arrays(l, rows):
     return [float(a.sum()) for a in held], int(m.sum()), [int(x) for row in m for x in row]
 
 
+@program("'a-b-é'", "['x', 'yy']")
+def texts_made_of_texts(s, words):
+    table = str.maketrans("ab", "xé")
+    parts = s.partition("-")
+    lines = "{0}|{1:>4}".format(s, len(words)) + "%s;%d" % (s, len(words))
+    return s.translate(table), s.replace("-", "--", 1), parts, lines, s.title().center(9, "*"), s.expandtabs()
+
+
+@program("['bb', 'a', 'ccc']", "[3, 1, 2]")
+def sorted_by_compare(words, l):
+    l.sort(key=functools.cmp_to_key(lambda p, q: q - p))
+    by = sorted(words, key=functools.cmp_to_key(lambda p, q: (len(p) > len(q)) - (len(p) < len(q))))
+    return by, l, sorted(words, key=lambda w: (len(w), w), reverse=True), min(words, key=len)
+
+
+@program("'abca'", "[1, 2, 1]")
+def counters(s, l):
+    c = Counter(s)
+    c.update(s[:2])
+    c.subtract(["a"])
+    d = defaultdict(set)
+    for x in l:
+        d[x].add(str(x))
+    m = Counter(l) | Counter([7])
+    return c, m, c.most_common(1), list(m.elements()), dict(d)
+
+
+@program("[1, 2, 3]", "deque([5, 6], 3)")
+def deques(l, q):
+    r = deque(l, maxlen=3)
+    r.extendleft([7, 8])
+    r.rotate(1)
+    r.insert(0, 4) if len(r) < 3 else r.reverse()
+    q.append(9)
+    q.extend(l)
+    return r, q, q + r, r.copy(), deque([str(x) for x in l]), list(q)
+
+
+@program("['1', 'x', '']")
+def texts_of_exceptions(words):
+    found = []
+    for w in words:
+        try:
+            found.append((str(int(w)), {w: [1][int(w)]}))
+        except ValueError as e:
+            found.append((str(e), {w: 0}))
+        except IndexError as e:
+            found.append((repr(e) + w, {}))
+    d = {"a": [1]}
+    try:
+        raise KeyError(words[1] + "!")
+    except KeyError as e:
+        d[str(e)] = [2]
+    return found, d
+
+
+@program("[1, 2]", "['a', 'b']")
+def star_calls(l, words):
+    def f(*args):
+        return [*args, *args]
+
+    first, *rest = words
+    return f(*l), f(first, *rest), [*l, *[3]], {*words, "c"}, {**{"k": l}, "m": l}, max(*words, "")
+
+
+@program("{1, 2}", "frozenset({2, 3})")
+def operators_of_sets(x, y):
+    x |= {7}
+    x.symmetric_difference_update([1, 9])
+    z = x - {7}
+    z.update([4, 5], {6})
+    return x, z & y, y | {5}, y ^ frozenset([2]), x.union([8], y), sorted({str(k) for k in x})
+
+
+@program("b'a,b'", "bytearray(b'xy')")
+def bytes_made(b, given):
+    c = bytearray(b)
+    c.append(7)
+    c.extend(b"zz")
+    c += bytes([1, 2])
+    c[0:1] = b"long"
+    return bytes(c), b.split(b","), b.replace(b",", b"--"), c, b.decode().encode("utf-8"), len(given)
+
+
+@program("np.array(['ab', 'c'])", "np.array([b'x', b'yz'])")
+def arrays_of_texts(a, b):
+    names = {s + "": i for i, s in enumerate(a)}
+    u = np.array([s + "!" for s in a])
+    return names, [s * 2 for s in sorted(a)], [x + b"-" for x in b], len(u), np.unique(a).size, "".join(a)
+
+
+@program("5", parallel=True)
+def appended_in_order(n):
+    out = [0]
+    texts = []
+    for i in prange(n):
+        out.append(i * i)
+        texts.append(str(i) + "x")
+    return out, texts
+
+
+@program("6", parallel=True)
+def containers_of_rounds(n):
+    out = [0] * n
+    for i in prange(n):
+        d = {k: [k] * i for k in range(i)}
+        out[i] = sum([len(v) for v in d.values()])
+    return out
+
+
+@program("List([1, 2])", "Dict({'a': [1.5]})", "Set({'x'})")
+def typed_ones(l, d, s):
+    l.append(len(d))
+    l.extend([5, 6])
+    d["b"] = [2.5, 3.5]
+    d["a"].append(7.0)
+    s.add("y")
+    return len(l), d["a"][-1], sorted(s)
+
+
+@program("[None, 'a']", "{'k': None}")
+def what_may_be_none(l, d):
+    l.append(None)
+    d["m"] = [str(x) for x in l]
+    best = d.get("q")
+    return l, d, best, [x or "-" for x in l], next((x for x in l if x is not None), None)
+
+
+@program("[(1, 'a'), (2, 'b')]")
+def matched(pairs):
+    found = []
+    for p in pairs:
+        match p:
+            case (1, w):
+                found.append([w + "!"])
+            case (n, w):
+                found.append([w, str(n)])
+    match found:
+        case [first, *rest]:
+            return first, rest, len(found)
+    return found[0], found, 0
+
+
+@program("[4, 3]", "{'a': [1]}")
+def what_was_given_stays_whole(l, d):
+    l.insert(0, len(l))
+    d["n"] = l + [9]
+    l[1:2] = [7, 8, 9]
+    d["a"] *= 2
+    raise ValueError(f"{l} {len(d)}")
+
+
 def library() -> tuple[int, int]:
     """Where the code of _core lies."""
     lines = [line for line in open("/proc/self/maps") if "_core." in line and " r-xp " in line]
@@ -171,37 +326,57 @@ def library() -> tuple[int, int]:
     return min(s[0] for s in spans), max(s[1] for s in spans)
 
 
+def shown(x):
+    """The text of a value; of sets, whose order is that of hashes and of how they were made, in the order of the items' texts."""
+    if isinstance(x, (set, frozenset)):
+        return f"{type(x).__name__}({sorted(map(shown, x))})"
+    if type(x) in (list, tuple):
+        return f"{type(x).__name__}({', '.join(map(shown, x))})"
+    if type(x) is dict:
+        return f"dict({', '.join(f'{shown(k)}: {shown(v)}' for k, v in x.items())})"
+    return repr(x)
+
+
 def run(memory, f, texts, left):
-    """One call: its value or exception, and whether an allocation failed."""
+    """One call: the text of its value or exception, whether that is a MemoryError, and whether an allocation failed.
+
+    What the arguments have is counted from where they are made to where they go: typed containers keep what is put into them.
+    """
+    memory.fake_memory_arm(-1)
     args = [eval(t) for t in texts]
     memory.fake_memory_arm(left)
     try:
         got = f(*args)
     except Exception as e:
-        got = e
-    return got, bool(memory.fake_memory_disarm()), args
+        got = e.with_traceback(None)
+    failed = bool(memory.fake_memory_disarm())
+    text, refused = shown(got), isinstance(got, MemoryError)
+    memory.fake_memory_arm(-1)
+    del args, got
+    memory.fake_memory_disarm()
+    return text, refused, failed
 
 
 def check(memory, name) -> str:
     """Run a program with each of its allocations failing; what is wrong."""
-    plain, texts = PROGRAMS[name]
-    f = njit(plain)
+    plain, texts, options = PROGRAMS[name]
+    f = njit(**options)(plain)
     args = [eval(t) for t in texts]
     try:
-        want = repr(plain(*args))
+        want = shown(plain(*args))
     except Exception as e:
         want = repr(e)
     for _ in range(3):  # compiled, and what is kept from call to call is there
         got, _, _ = run(memory, f, texts, -1)
-    if repr(got) != want:
-        return f"gives {got!r}, and CPython {want}"
+    if got != want:
+        return f"gives {got}, and CPython {want}"
     before, left = memory.fake_memory_live(), 0
     for left in range(MOST):
-        got, failed, _ = run(memory, f, texts, left)
+        got, refused, failed = run(memory, f, texts, left)
         if not failed:
             break
-        if not isinstance(got, MemoryError) and repr(got) != want:
-            return f"with allocation {left} failing it gives {got!r}"
+        if not refused and got != want:
+            return f"with allocation {left} failing it gives {got}"
     else:
         return f"has more than {MOST} allocations"
     run(memory, f, texts, -1)
@@ -214,6 +389,7 @@ def check(memory, name) -> str:
 
 def main() -> int:
     """All programs, or those that are named."""
+    treadle.set_num_threads(1)  # what counts is for one
     memory = ctypes.CDLL(built.made("libfake_memory.so"))
     memory.fake_memory_live.restype = ctypes.c_long
     memory.fake_memory_of.argtypes = [ctypes.c_size_t, ctypes.c_size_t]
