@@ -381,6 +381,7 @@ bool tr_em_iternth(tr_em *e, tr_tv it, uint32_t k, tr_tv *out);
 /* What a generator expression is: the closure of what it does with an item, and what gives them. Who asks it
  * for its items one by one says so (`asked`): of an expression with several loops nobody can. */
 bool tr_em_genexpr(tr_em *e, tr_tv closure, tr_tv it, bool asked, tr_tv *out);
+bool tr_em_has_loop_within(tr_em *e, tr_tv closure); /* of a generator expression: it has several */
 /* All its values are left out, whatever its items are. */
 bool tr_em_collects_nothing(tr_em *e, tr_tv closure, tr_tv it);
 /* The array of all its values, which are numbers, tuples of numbers or arrays. */
@@ -395,6 +396,7 @@ bool tr_em_collect_joined(tr_em *e, tr_tv closure, tr_tv it, uint32_t row, bool 
 bool tr_lib_unroll_differs(tr_em *e,
                            const tr_ty *t); /* some items of a tuple are of other types than others */
 bool tr_lib_runs_through(uint32_t row);
+bool tr_lib_takes_all(uint32_t row); /* runs through it to its end, and keeps what it gives */
 bool tr_lib_reads_list(uint32_t row);
 bool tr_lib_only_reads(uint32_t row); /* numbers, one after the other */
 /* An iterator over x that remembers where it is, whoever asks it. */

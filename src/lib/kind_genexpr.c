@@ -29,9 +29,13 @@ static tr_tv genexpr(tr_em *e, tr_tv closure, tr_tv it) {
                       (tr_tv[]){closure, it});
 }
 
+bool tr_em_has_loop_within(tr_em *e, tr_tv closure) {
+    return round_of(e, closure.ty)->inner != UINT32_MAX;
+}
+
 bool tr_em_genexpr(tr_em *e, tr_tv closure, tr_tv it, bool asked, tr_tv *out) {
     *out = genexpr(e, closure, it);
-    return !asked || round_of(e, closure.ty)->inner == UINT32_MAX ||
+    return !asked || !tr_em_has_loop_within(e, closure) ||
            tr_em_unsupported(
                e, "generator",
                "a generator expression of several loops that is not run through where it is made");
@@ -40,6 +44,21 @@ bool tr_em_genexpr(tr_em *e, tr_tv closure, tr_tv it, bool asked, tr_tv *out) {
 bool tr_lib_runs_through(uint32_t row) {
     return row == TR_B_SUM || row == TR_B_MATH_PROD || row == TR_B_ANY || row == TR_B_ALL ||
            row == TR_B_MIN || row == TR_B_MAX || row == TR_B_REDUCE || row == TR_B_MATH_FSUM;
+}
+
+bool tr_lib_takes_all(uint32_t row) {
+    static const uint16_t rows[] = {
+        TR_B_LIST,         TR_B_DICT,          TR_B_SET,           TR_B_FROZENSET,      TR_B_DEQUE,
+        TR_B_COUNTER,      TR_B_ORDEREDDICT,   TR_B_TYPED_LIST,    TR_B_TYPED_DICT,     TR_B_TYPED_SET,
+        TR_B_S_JOIN,       TR_B_BY_JOIN,       TR_B_BA_EXTEND,     TR_B_L_EXTEND,       TR_B_DICT_FROMKEYS,
+        TR_B_D_UPDATE,     TR_B_DQ_EXTEND,     TR_B_DQ_EXTENDLEFT, TR_B_C_UPDATE,       TR_B_C_SUBTRACT,
+        TR_B_S_UPDATE,     TR_B_S_UNION,       TR_B_FS_UNION,      TR_B_S_INTERSECTION, TR_B_FS_INTERSECTION,
+        TR_B_S_DIFFERENCE, TR_B_FS_DIFFERENCE, TR_B_S_ISSUPERSET,  TR_B_BYTES,          TR_B_BYTEARRAY,
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i] == row)
+            return true;
+    return false;
 }
 
 bool tr_lib_reads_list(uint32_t row) {
@@ -248,6 +267,8 @@ bool tr_lib_next_genexpr(tr_em *e, tr_tv gen, tr_tv i, tr_tv go, tr_tv *out) {
     const tr_ty *value, *bool_ty = tr_fam_ty(e, TR_TY_BOOL);
     if (genexpr_is_plain(e, gen.ty->items[0]))
         return tr_lib_serial_len(e, x, &n) && tr_lib_next(e, x, n, i, go, out);
+    assert(!tr_em_has_loop_within(e, tr_em_item(e, gen, 0)) &&
+           "who asks for values one by one was refused, or runs through it");
     if (!value_type(e, gen, &value))
         return !e->dry && tell(e, gen);
     value = value ? tr_ty_strong(e->types, value) : tr_fam_ty(e, TR_TY_F64); /* as NumPy's array of nothing */
