@@ -66,6 +66,8 @@ bool tr_em_new_dict(tr_em *e, uint32_t n, const tr_tv *x, tr_tv *out) {
 
 static bool each_pair(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *stop) {
     (void)acc, (void)stop;
+    if (x.ty->kind != TR_TY_TUPLE)
+        return tr_em_unsupported(e, "dict", "a dict of what gives %s", tr_em_tyname(e, x.ty));
     if (x.ty->n != 2)
         return tr_em_error(e, "dictionary update sequence element has length %u; 2 is required", x.ty->n);
     return tr_lib_set_dict(e, *(const tr_tv *)user, tr_em_item(e, x, 0), tr_em_item(e, x, 1), false);
@@ -82,7 +84,8 @@ static bool each_two(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *sto
                 "dictionary update sequence element #{0} has length {1}; 2 is required", 2,
                 (tr_tv[]){acc[0], n});
     acc[0] = tr_em_nsw(e, TR_OP_ADD, acc[0], tr_em_i64(e, 1));
-    return tr_em_unpack(e, x, 0, 2, &kv[0]) && tr_em_unpack(e, x, 1, 2, &kv[1]) &&
+    return tr_em_iter(e, x, &x) && tr_em_iterget(e, x, tr_em_i64(e, 0), &kv[0]) &&
+           tr_em_iterget(e, x, tr_em_i64(e, 1), &kv[1]) &&
            tr_lib_set_dict(e, *(const tr_tv *)user, kv[0], kv[1], false);
 }
 
@@ -92,11 +95,9 @@ static bool put_pairs(tr_em *e, tr_tv d, tr_tv it) {
     const tr_ty *pair;
     if (!tr_fam_item_type(e, it, &pair))
         return false;
-    if (pair->kind == TR_TY_TUPLE)
-        return tr_em_each(e, it, 0, acc, each_pair, &d);
-    if (pair->kind != TR_TY_LIST && pair->kind != TR_TY_STRING && !(pair->kind == TR_TY_ARRAY && pair->ndim))
-        return tr_em_unsupported(e, "dict", "a dict of what gives %s", tr_em_tyname(e, pair));
-    return tr_em_each(e, it, 1, acc, each_two, &d);
+    bool two =
+        pair->kind == TR_TY_LIST || pair->kind == TR_TY_STRING || (pair->kind == TR_TY_ARRAY && pair->ndim);
+    return tr_em_each(e, it, two, acc, two ? each_two : each_pair, &d);
 }
 
 bool tr_em_collect_dict(tr_em *e, tr_tv closure, tr_tv it, tr_tv *out) {

@@ -911,8 +911,8 @@ def test_comprehensions_as_values_of_what_is_in_a_dict():
     "body",
     [
         "return dict(kv.split('=') for kv in a if kv)",
-        "return dict([[1, 2], [3, 4], [1, 5]]), dict([[1.5, 2]])",
-        "return OrderedDict(kv.split('=')[:2] for kv in a)",
+        "return dict([[1, 2], [3, 4], [1, 5]]), dict([[1.5, 2.0]])",
+        "return OrderedDict(kv.split('=')[:2] for kv in a if '=' in kv)",
         "return dict(map(str.split, ['x 1', 'y 2'])), dict(['ab', 'cd'])",
         "d = {'c': '0'}; d.update(kv.split('=') for kv in a); return d",
         "d = {'c': '0'}\ntry: d.update(kv.split('=') for kv in a)\nexcept ValueError as e: d['e'] = str(e)\nreturn d",
