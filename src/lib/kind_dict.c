@@ -73,7 +73,8 @@ static bool each_pair(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *st
     return tr_lib_set_dict(e, *(const tr_tv *)user, tr_em_item(e, x, 0), tr_em_item(e, x, 1), false);
 }
 
-/* A key and its value that are two items of a list or an array, or two characters. acc: how many came before. */
+/* A key and its value that are two items of a list or an array, or two characters. acc: how many pairs came
+ * before. */
 static bool each_two(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *stop) {
     tr_tv n, kv[2];
     (void)stop;
