@@ -127,7 +127,7 @@ LATE: dict[str, dict[str, str]] = {
     },
     "run": {
         "the core reads its settings when it is first imported, and a program's own are set before": "_core config",
-        "of a program that asks for them": "errors typed types cuda cuda._array cuda._checks decorators stencils _cu _ddt _numba _numba_cuda _numba_types collections importlib unittest",
+        "of a program that asks for them": "_library.iterators errors typed types cuda cuda._array cuda._checks decorators stencils _cu _ddt _numba _numba_cuda _numba_types collections importlib unittest",
         "of other commands": "_cache _info traceback",
         "of other ways to name a program": "runpy zipfile",
     },

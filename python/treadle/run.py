@@ -208,6 +208,14 @@ def _names_of(module: str) -> dict[str, Any]:
             **{name: _numba.unused for name in _numba.UNUSED},
             "typeof_impl": _numba.Registry(),
         }
+    if path == ["np", "unsafe", "ndarray"]:
+        from ._library.iterators import to_fixed_tuple
+
+        return {"to_fixed_tuple": to_fixed_tuple}
+    if path == ["cpython", "unsafe", "tuple"]:
+        from ._library.iterators import tuple_setitem
+
+        return {"tuple_setitem": tuple_setitem}
     if path == ["testing", "ddt"]:
         from . import _ddt
 

@@ -230,6 +230,35 @@ static bool takes_all(const tr_em *e, const tr_fn *f, const tr_ins *call, const 
     return t && t->kind == TR_TY_METHOD && tr_at(f, call->args[0])->op == TR_OP_GETATTR;
 }
 
+/* A function of the library that makes a list of what it is given before it does anything. */
+static bool makes_list_first(const tr_em *e, const tr_obj *callee) {
+    static const char *const names[] = {"sorted", "nsmallest", "nlargest"};
+    const tr_func *fn = callee && callee->kind == TR_OBJ_FUNC ? &e->prog->funcs.d[callee->u.func] : NULL;
+    for (size_t i = 0; fn && fn->library && i < sizeof names / sizeof *names; i++)
+        if (strcmp(fn->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* The row of builtins.def that a call is of, a function's or a method's; -1: of none. */
+static int called_row(tr_em *e, const tr_fn *f, const tr_ins *call) {
+    const tr_obj *callee = constant_callee(e, f, call);
+    const infer *of = e->infer;
+    const tr_ty *t = call->op == TR_OP_CALLPY ? of->st.d[of->cur].ty[call->args[0]] : NULL;
+    if (is_builtin(callee))
+        return (int)callee->u.builtin;
+    return t && t->kind == TR_TY_METHOD ? tr_em_member(e, (tr_tv){t->items[0], TR_NOVAL}, t->name) : -1;
+}
+
+/* Does the only user of a generator run through it at once? Who asks for items one by one may do so too, and
+ * then it is an iterator, which one with several loops cannot be: of these some more are run through. */
+static bool runs_through(tr_em *e, const tr_fn *f, const tr_ins *user, bool several) {
+    int row = called_row(e, f, user);
+    return user->op == TR_OP_IN || (row >= 0 && tr_lib_runs_through((uint32_t)row)) ||
+           (several && (user->op == TR_OP_SPREAD || (row >= 0 && tr_lib_takes_all((uint32_t)row)) ||
+                        makes_list_first(e, constant_callee(e, f, user))));
+}
+
 /* A generator that is made where it is run through has no state that shows; another one is an iterator,
  * if its variables stay what they are: up to the call that asks for all its items, or to its end. */
 static bool step_genexpr(tr_em *e, const tr_fn *f, tr_val v, const tr_tv *a, tr_tv *out) {
@@ -237,13 +266,12 @@ static bool step_genexpr(tr_em *e, const tr_fn *f, tr_val v, const tr_tv *a, tr_
     bool once = count_users(f, v, &user) == 1 && user && user->blk == in->blk;
     const tr_obj *callee = once ? constant_callee(e, f, user) : NULL;
     bool soon = once && (user->op == TR_OP_ITER || takes_all(e, f, user, callee));
-    bool through =
-        once && (user->op == TR_OP_IN || (is_builtin(callee) && tr_lib_runs_through(callee->u.builtin)));
+    *out = tr_em_genexpr(e, a[0], a[1]);
+    bool through = once && runs_through(e, f, user, tr_em_has_loops(e, *out));
     if (in->sub & (through || soon ? TR_MAKES_LATE_SOON : TR_MAKES_LATE))
         return tr_em_unsupported(
             e, "closure-late",
             "a generator expression that uses a variable which is assigned again before it ends");
-    *out = tr_em_genexpr(e, a[0], a[1]);
     return through || (once && user->op == TR_OP_ITER && !tr_em_has_loops(e, *out)) ||
            tr_em_generator(e, *out, out);
 }

@@ -64,6 +64,8 @@ static const char *class_of(tr_em *e, tr_tv x) {
         return "number";
     if (o->kind == TR_OBJ_STR) /* also one that names a dtype where one is asked for */
         return "str";
+    if (o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_INT) /* which is a dtype only as an argument */
+        return "int class";
     if (tr_tv_dtype(e, x) || (o->kind == TR_OBJ_TYPE && (tr_lib_date_dtype(e, x) || tr_chars_letter(o->ty))))
         return "dtype";
     if ((o->kind == TR_OBJ_BUILTIN && tr_fam_is_ufunc(o->u.builtin)) || tr_fam_users_ufunc(e, x))

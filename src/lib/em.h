@@ -400,9 +400,8 @@ bool tr_em_collect_joined(tr_em *e, tr_tv closure, tr_tv it, uint32_t row, bool 
 /* The builtin runs through a generator that it is given, to its end or until it knows its result, before it
  * returns; a list of numbers it takes for an array of them. */
 bool tr_lib_runs_through(uint32_t row);
+bool tr_lib_takes_all(uint32_t row); /* runs through it to its end, and keeps what it gives */
 bool tr_lib_reads_list(uint32_t row);
-/* And those that keep what comes, as list() does. */
-bool tr_lib_takes_all(uint32_t row);
 /* Numbers, one after the other. */
 bool tr_lib_only_reads(uint32_t row);
 /* Some items of a tuple are of other types than others. */

@@ -73,8 +73,36 @@ static bool each_pair(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *st
     return tr_lib_set_dict(e, *(const tr_tv *)user, tr_em_item(e, x, 0), tr_em_item(e, x, 1), false);
 }
 
+/* A key and its value that are two items of a list or an array, or two characters. acc: how many pairs came
+ * before. */
+static bool each_two(tr_em *e, tr_tv x, const void *user, tr_tv *acc, tr_tv *stop) {
+    tr_tv n, kv[2];
+    (void)stop;
+    if (!tr_em_builtin(e, TR_B_LEN, (tr_tv){NULL, TR_NOVAL}, &(tr_args){1, &x, 0, NULL}, &n))
+        return false;
+    n = tr_em_strong(e, n);
+    tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, n, tr_em_i64(e, 2)), TR_EXC_VALUE,
+                "dictionary update sequence element #{0} has length {1}; 2 is required", 2,
+                (tr_tv[]){acc[0], n});
+    acc[0] = tr_em_nsw(e, TR_OP_ADD, acc[0], tr_em_i64(e, 1));
+    return tr_em_iter(e, x, &x) && tr_em_iterget(e, x, tr_em_i64(e, 0), &kv[0]) &&
+           tr_em_iterget(e, x, tr_em_i64(e, 1), &kv[1]) &&
+           tr_lib_set_dict(e, *(const tr_tv *)user, kv[0], kv[1], false);
+}
+
+/* Puts the pairs that `it` gives into the dict. */
+static bool put_pairs(tr_em *e, tr_tv d, tr_tv it) {
+    tr_tv acc[1] = {tr_em_strong(e, tr_em_i64(e, 0))};
+    const tr_ty *pair;
+    if (!tr_fam_item_type(e, it, &pair))
+        return false;
+    bool two =
+        pair->kind == TR_TY_LIST || pair->kind == TR_TY_STRING || (pair->kind == TR_TY_ARRAY && pair->ndim);
+    return tr_em_each(e, it, two, acc, two ? each_two : each_pair, &d);
+}
+
 bool tr_em_collect_dict(tr_em *e, tr_tv closure, tr_tv it, tr_tv *out) {
-    tr_tv none[1], d;
+    tr_tv none[1], d; /* what a comprehension's round gives is a tuple */
     if (!new_dict(e, TR_TABLE_KEYS, TR_TABLE_VALUES, &d))
         return false;
     *out = d;
@@ -86,7 +114,6 @@ static tr_tv view_of(tr_em *e, tr_tv d, unsigned form) {
 }
 
 bool tr_lib_dict_put_all(tr_em *e, tr_tv d, tr_tv x) {
-    tr_tv none[1];
     x = tr_table_plain(e, x);
     if (tr_table_gives_nothing(e, x))
         return true;
@@ -99,7 +126,7 @@ bool tr_lib_dict_put_all(tr_em *e, tr_tv d, tr_tv x) {
         return true;
     if (x.ty->kind == TR_TY_DICT)
         x = view_of(e, x, TR_VIEW_ITEMS);
-    return tr_em_iter(e, x, &x) && tr_em_each(e, x, 0, none, each_pair, &d);
+    return tr_em_iter(e, x, &x) && put_pairs(e, d, x);
 }
 
 /* The row of dict() is called for those of its kin, too. */

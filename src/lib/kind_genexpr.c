@@ -50,9 +50,19 @@ bool tr_lib_runs_through(uint32_t row) {
 }
 
 bool tr_lib_takes_all(uint32_t row) {
-    return tr_lib_runs_through(row) || row == TR_B_LIST || row == TR_B_TUPLE || row == TR_B_SET ||
-           row == TR_B_FROZENSET || row == TR_B_DICT || row == TR_B_COUNTER || row == TR_B_DEQUE ||
-           row == TR_B_ORDEREDDICT || row == TR_B_BYTES;
+    static const uint16_t rows[] = {
+        TR_B_LIST,         TR_B_DICT,          TR_B_SET,           TR_B_FROZENSET,      TR_B_DEQUE,
+        TR_B_COUNTER,      TR_B_ORDEREDDICT,   TR_B_TYPED_LIST,    TR_B_TYPED_DICT,     TR_B_TYPED_SET,
+        TR_B_S_JOIN,       TR_B_BY_JOIN,       TR_B_BA_EXTEND,     TR_B_L_EXTEND,       TR_B_DICT_FROMKEYS,
+        TR_B_D_UPDATE,     TR_B_DQ_EXTEND,     TR_B_DQ_EXTENDLEFT, TR_B_C_UPDATE,       TR_B_C_SUBTRACT,
+        TR_B_S_UPDATE,     TR_B_S_UNION,       TR_B_FS_UNION,      TR_B_S_INTERSECTION, TR_B_FS_INTERSECTION,
+        TR_B_S_DIFFERENCE, TR_B_FS_DIFFERENCE, TR_B_S_ISSUPERSET,  TR_B_BYTES,          TR_B_BYTEARRAY,
+        TR_B_TUPLE,
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i] == row)
+            return true;
+    return false;
 }
 
 bool tr_lib_reads_list(uint32_t row) {

@@ -136,9 +136,14 @@ bool tr_lib_np_like(tr_em *e, const tr_bcall *c, tr_tv *out) {
     const tr_ty *dt;
     tr_layout lay;
     bool plain = !tr_fam_given(c->a[k]);
-    if (c->a[0].ty->kind == TR_TY_RECORDS && plain && (c->aux == TR_FILL_NONE || c->aux == TR_FILL_ZERO))
+    bool records = c->a[0].ty->kind == TR_TY_RECORDS;
+    if (records && plain && (c->aux == TR_FILL_NONE || c->aux == TR_FILL_ZERO))
         return records_like(e, c, out);
-    if (!tr_fam_as_array(e, c, c->a[0], NULL, &a) || !dtype_arg(e, c, c->a[k], a.ty->elem, &dt))
+    if (records && !plain) /* numbers, of whose array only shape and layout count */
+        a = tr_em_item(e, c->a[0], 0);
+    else if (!tr_fam_as_array(e, c, c->a[0], NULL, &a))
+        return false;
+    if (!dtype_arg(e, c, c->a[k], a.ty->elem, &dt))
         return false;
     if (!order_arg(e, c, c->a[k + 1], layout_like(a), &lay))
         return false;

@@ -744,7 +744,23 @@ bool tr_lib_truth_number(tr_em *e, tr_tv x, tr_tv *out) {
     return true;
 }
 
+/* By Numba's rules an array of one item is true as that is, which only the running program knows. A plain
+ * function is told when it compiles: what was meant is another thing nearly always. */
 bool tr_lib_truth_array(tr_em *e, tr_tv x, tr_tv *out) {
+    if (e->opts->promote_numba) {
+        tr_tv n = tr_em_size(e, x), idx[TR_MAX_NDIM];
+        tr_em_check(
+            e, tr_em_cmp(e, TR_CMP_LE, n, tr_em_i64(e, 1)), TR_EXC_VALUE,
+            "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()", 0,
+            NULL);
+        tr_em_check(e, tr_em_cmp(e, TR_CMP_EQ, n, tr_em_i64(e, 1)), TR_EXC_VALUE,
+                    "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an "
+                    "array is not empty.",
+                    0, NULL);
+        for (uint32_t k = 0; k < x.ty->ndim; k++)
+            idx[k] = tr_em_i64(e, 0);
+        return tr_em_truth(e, tr_em_load(e, x, idx), out);
+    }
     tr_lib_truth_no(e, x, out);
     tr_em_hint(e, "use .any() or .all(); for items, & and | instead of `and` and `or`, with parentheses");
     return false;

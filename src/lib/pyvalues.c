@@ -130,6 +130,43 @@ bool tr_lib_tuple_fields(tr_em *e, const tr_bcall *c, tr_tv *out) {
     return true;
 }
 
+/* p._replace(x=1): the named tuple with other values, whose types may be others, too. */
+bool tr_lib_tuple_replace(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv t = c->a[0], names = c->a[1], *it = TR_NEW_N(&e->ctx->arena, tr_tv, t.ty->n + 1u);
+    uint32_t n = t.ty->n, given = names.ty ? tr_em_keyed_n(names.ty) : 0, used = 0;
+    if (!t.ty->fields)
+        return tr_em_error(e, "a plain tuple has no method '_replace'");
+    for (uint32_t i = 0; i < n; i++) {
+        it[i] = tr_em_item(e, t, i);
+        for (uint32_t k = 0; k < given; k++)
+            if (strcmp(tr_em_keyed_name(names.ty, k), t.ty->fields[i]) == 0) {
+                it[i] = tr_em_keyed_value(e, names, k);
+                used++;
+            }
+    }
+    if (used < given)
+        return tr_em_error(e, "%s has no field of one of the names that _replace() got",
+                           tr_em_tyname(e, t.ty));
+    tr_tv plain = tr_em_tuple(e, n, it);
+    for (uint32_t i = 0; i < n; i++)
+        it[i] = tr_em_item(e, plain, i);
+    *out = tr_em_make(
+        e, tr_ty_named_tuple(e->types, t.ty->name, t.ty->serial, n, plain.ty->items, t.ty->fields), n, it);
+    return true;
+}
+
+bool tr_lib_tuple_asdict(tr_em *e, const tr_bcall *c, tr_tv *out) {
+    tr_tv t = c->a[0], names, *it = TR_NEW_N(&e->ctx->arena, tr_tv, t.ty->n + 1u);
+    if (!t.ty->fields)
+        return tr_em_error(e, "a plain tuple has no method '_asdict'");
+    if (!tr_lib_tuple_fields(e, c, &names))
+        return false;
+    for (uint32_t i = 0; i < t.ty->n; i++)
+        it[i] = tr_em_item(e, t, i);
+    *out = tr_em_keyed(e, names, tr_em_tuple(e, t.ty->n, it));
+    return true;
+}
+
 /* --- ranges, slices --- */
 
 /* aux: 0 start, 1 stop, 2 step. */

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import pickle
+from collections import deque
 
 import numpy as np
+import pytest
 from treadle import _pickle, njit
 
 
@@ -116,3 +119,31 @@ def sent(thing):
         return pickle.loads(data)
     finally:
         _pickle._known.update(known)
+
+
+def outcome(f, args):
+    """The value, or the exception with its text; and the arguments as they are afterwards."""
+    given = copy.deepcopy(args)
+    try:
+        return f(*given), given
+    except Exception as e:
+        return type(e), str(e), given
+
+
+def agree(got, want):
+    """Equal, types of containers and the order of keys included; floats to the last bits of sums."""
+    if isinstance(want, np.ndarray):
+        assert got.dtype == want.dtype
+        np.testing.assert_allclose(got, want, rtol=1e-13)
+    elif isinstance(want, (list, tuple, deque)):
+        assert type(got) is type(want) and len(got) == len(want), (got, want)
+        for g, w in zip(got, want, strict=True):
+            agree(g, w)
+    elif isinstance(want, dict):
+        assert type(got) is type(want) and list(got) == list(want), (got, want)
+        for key in want:
+            agree(got[key], want[key])
+    elif isinstance(want, (float, np.floating)):
+        assert got == pytest.approx(want, rel=1e-13, nan_ok=True)
+    else:
+        assert got == want, (got, want)

@@ -6,7 +6,8 @@ import copy
 import subprocess
 import sys
 import textwrap
-from collections import Counter, OrderedDict, defaultdict, deque
+from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -636,3 +637,48 @@ def of_deques(n):
 @pytest.mark.parametrize("fn", [classes, not_in_a_list, not_in_a_deque, of_bytes, of_deques])
 def test_classes_and_what_is_not_there(fn):
     same(fn, 3)
+
+
+# --- named tuples ---
+
+Point = namedtuple("Point", "x y")
+
+
+class Named(NamedTuple):
+    a: float
+    b: str = "k"
+
+
+def replaced(p, n):
+    return (
+        p._replace(y=2.5),
+        p._replace(),
+        p._replace(x="s", y=p),
+        p._replace(x=n, y=n).y + 1,
+        [q._replace(x=q.x + 1) for q in [p, p]],
+        Named(1.0)._replace(b="z"),
+    )
+
+
+def as_dicts(p, n):
+    d = p._asdict()
+    return d, d["x"] + n, sorted(Named(0.5)._asdict()), len(d), [p._asdict()["y"] for _ in range(n)]
+
+
+@pytest.mark.parametrize("fn", [replaced, as_dicts])
+@pytest.mark.parametrize("p", [Point(1, 2), Point(1.0, True), Point(2, (3, 4))], ids=repr)
+def test_named_tuples(fn, p):
+    same(fn, p, 2)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("p._replace(z=1)", "no field of one of the names"),
+        ("(1, 2)._replace(x=1)", "a plain tuple has no method '_replace'"),
+        ("(1, 2)._asdict()", "a plain tuple has no method '_asdict'"),
+    ],
+)
+def test_named_tuples_refuse(body, said):
+    with pytest.raises(treadle.TypingError, match=said):
+        njit(eval(f"lambda p: {body}"))(Point(1, 2))

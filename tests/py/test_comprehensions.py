@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import heapq
 import math
+import textwrap
 import traceback
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from functools import reduce
 
@@ -155,6 +158,81 @@ def test_several_loops():
     for n in (0, 2, 5):
         same(f, M, n)
     same(f, M, 3, parallel=True)
+
+
+# --- several loops that are run through at once -------------------------------------------------------------------
+
+LOOPS = "(x for r in a for x in r)"
+PAIRS = "((x, len(r)) for r in a for x in r if x != 3)"
+FAILS = "(6 // (x - 2) for r in a for x in r)"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(
+            f"return {f}{LOOPS}"
+            for f in ("list", "set", "frozenset", "sorted", "Counter", "deque", "bytes", "max")
+        ),
+        *(f"return {f}{PAIRS}" for f in ("dict", "OrderedDict", "sorted", "set")),
+        *(f"return {s}" for s in (f"[*{LOOPS}, 7]", f"{{7, *{LOOPS}}}", f"dict.fromkeys({LOOPS}, 0)")),
+        *(f"return heapq.{f}(2, {LOOPS})" for f in ("nsmallest", "nlargest")),
+        *(f"return {{1, 9}}.{f}{LOOPS}" for f in ("union", "intersection", "difference", "issuperset")),
+        f"return sorted({LOOPS}, key=lambda v: -v)",
+        "return '-'.join(str(x) for r in a for x in r)",
+        "return Counter(c for r in a for c in str(r)).most_common(2)",
+        "return set(x * k for r in a if len(r) < k for x in r for y in range(x) if y != 1)",
+        "return list(x for r in a for x in r if x > 9), set(x for r in a for x in r if x > 9)",
+        "return [sorted(y for x in r for y in range(x)) for r in a]",
+        f"g = {LOOPS}; a.append([4]); return set(g)",
+        f"x, *rest = {LOOPS}; return x, rest",
+        *(
+            f"l = {new}\ntry: l.{add}{loops}\nexcept ZeroDivisionError as e: print(str(e))\nreturn l"
+            for new, add, loops in (
+                ("[0]", "extend", FAILS),
+                ("{0}", "update", FAILS),
+                ("deque([0])", "extendleft", FAILS),
+                ("{0: 1}", "update", "((x, 6 // (x - 2)) for r in a for x in r)"),
+                ("Counter()", "update", LOOPS),
+            )
+        ),
+    ],
+)
+def test_several_loops_at_once(body, capsys):
+    """What an exception leaves behind is CPython's, too."""
+    space = {"deque": deque, "Counter": Counter, "OrderedDict": OrderedDict, "heapq": heapq}
+    exec("def f(a, k):\n" + textwrap.indent(body, "    "), space)
+    got, want = [[1, 2], [3], [2, 0]], [[1, 2], [3], [2, 0]]
+    assert outcome(njit(space["f"]), got, 2) == outcome(space["f"], want, 2) and got == want
+    said = capsys.readouterr().out.split("\n")
+    assert len(set(said[:-1])) <= 1 and len(said) % 2 == 1, "both say the same"
+
+
+def outcome(f, *args):
+    """The value with its class, or the exception."""
+    try:
+        value = f(*args)
+    except Exception as e:
+        return type(e), str(e)
+    return type(value), value
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"for x in {LOOPS}: return x",
+        f"return next{LOOPS}",
+        f"return list(enumerate{LOOPS})",
+        f"return list(map(abs, {LOOPS}))",
+        f"g = {LOOPS}; return list(g), list(g)",
+    ],
+)
+def test_several_loops_one_by_one(body):
+    space: dict = {}
+    exec("def f(a):\n    " + body, space)
+    with pytest.raises(UnsupportedError, match="several loops") as e:
+        njit(space["f"])([[1, 2], [3]])
+    assert "[x for row in rows for x in row]" in str(e.value)
 
 
 @pytest.mark.parametrize("fn", [min, max])

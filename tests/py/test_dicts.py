@@ -7,6 +7,7 @@ import math
 import subprocess
 import sys
 import textwrap
+from collections import OrderedDict
 
 import numpy as np
 import pytest
@@ -903,3 +904,30 @@ def test_comprehensions_as_values_of_what_is_in_a_dict():
     for n in 0, 1, 4:
         same(rows, n)
         same(shared, n)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return dict(kv.split('=') for kv in a if kv)",
+        "return dict([[1, 2], [3, 4], [1, 5]]), dict([[1.5, 2.0]])",
+        "return OrderedDict(kv.split('=')[:2] for kv in a if '=' in kv)",
+        "return dict(map(str.split, ['x 1', 'y 2'])), dict(['ab', 'cd'])",
+        "d = {'c': '0'}; d.update(kv.split('=') for kv in a); return d",
+        "d = {'c': '0'}\ntry: d.update(kv.split('=') for kv in a)\nexcept ValueError as e: d['e'] = str(e)\nreturn d",
+        "return dict(['ab', 'c'])",
+    ],
+)
+@pytest.mark.parametrize("given", [["a=b", "c=d"], ["a=b", "c=d=e"], ["a=b", "c"], []])
+def test_pairs_that_are_lists(body, given):
+    space = {"np": np, "OrderedDict": OrderedDict}
+    exec("def f(a):\n" + textwrap.indent(body, "    "), space)
+    try:
+        want = space["f"](given)
+    except ValueError as e:
+        with pytest.raises(ValueError) as got:
+            njit(space["f"])(given)
+        assert str(got.value) == str(e)
+    else:
+        got = njit(space["f"])(given)
+        assert got == want and repr(got) == repr(want)

@@ -271,3 +271,25 @@ def test_the_golden_file_has_every_row():
     keys = {k for k, *_ in (*cases.rows(), *cases.literal_rows(), *cases.array_rows())}
     assert set(golden()) == keys
     assert cases.read(cases.write(golden())) == golden()
+
+
+def test_the_truth_of_an_array_is_that_of_its_one_item():
+    def f(a, b):
+        n = 0
+        while a[:1] > b and n < 3:
+            a[0] -= 1
+            n += 1
+        return n, 1 if a else 2, bool(a == b), not a, [k for k in range(2) if a]
+
+    compiled = njit(promotion="numba")(f)
+    for a, b in ((np.array([4.0]), 1), (np.array([0]), 0), (np.array([True]), 1), (np.array([np.nan]), 1)):
+        want = f(a.copy(), b)
+        assert compiled(a.copy(), b) == want
+    one = njit(promotion="numba")(lambda a: 1 if a else 2)
+    assert one(np.array(3)) == one(np.array([[2]])) == 1 and one(np.zeros((1, 1, 1))) == 2
+    with pytest.raises(ValueError, match="more than one element is ambiguous"):
+        one(np.ones(2))
+    with pytest.raises(ValueError, match="empty array is ambiguous"):
+        one(np.ones(0))
+    with pytest.raises(TreadleError, match=r"the truth of array\(float64, 1d, C\) is not defined"):
+        njit(lambda a: 1 if a else 2)(np.ones(1))

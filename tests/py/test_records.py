@@ -313,6 +313,25 @@ def test_new_records(dtype, n):
         same_fields(x, np.zeros(shape, dtype))
 
 
+def test_numbers_like_records():
+    @njit
+    def f(a):
+        return (
+            np.zeros_like(a, dtype=np.int16),
+            np.ones_like(a, np.float64),
+            np.full_like(a, 3, dtype=np.int64),
+            np.zeros_like(a, dtype=bool, shape=(2, 3)),
+        )
+
+    dtype = [("x", "f8"), ("y", "i4")]
+    for a in (np.zeros(3, dtype), np.zeros((2, 3), dtype, order="F"), np.zeros((4, 3), dtype)[::2]):
+        for x, y in zip(f(a), f.py_func(a), strict=True):
+            assert x.dtype == y.dtype and x.flags.f_contiguous == y.flags.f_contiguous
+            np.testing.assert_array_equal(x, y)
+    with pytest.raises(TypingError, match="items must be numbers"):
+        njit(lambda a: np.ones_like(a))(np.zeros(2, dtype))
+
+
 @settings(max_examples=examples(40), deadline=None)
 @given(dtype=dtypes(), how=st.sampled_from(LAYOUTS))
 def test_records_go_in_and_out(dtype, how):

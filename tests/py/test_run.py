@@ -253,6 +253,43 @@ def test_what_cannot_be_compiled_fails_when_it_is_called(tmp_path):
     assert "builtins.dir" in out[4] and "solve(), which numba.extending.overload redefines" in out[5]
 
 
+TUPLES = """
+import numba, numpy as np
+from numba.np.unsafe.ndarray import to_fixed_tuple
+from numba.cpython.unsafe.tuple import tuple_setitem
+
+def converter(n):
+    return numba.njit(lambda a: to_fixed_tuple(a, n))
+
+@numba.njit
+def count(rows):
+    found = {}
+    for r in rows:
+        key = to_fixed_tuple(r, 2)
+        found[key] = found.get(key, 0) + 1
+    return found
+
+a = np.array([3, 4, 5], np.int32)
+assert converter(2)(a) == (3, 4) and converter(0)(a) == () and to_fixed_tuple(a, 2) == (3, 4)
+assert count(np.array([[1, 2], [1, 2], [3, 4]])) == {(1, 2): 2, (3, 4): 1}
+put = numba.njit(lambda t, i, v: tuple_setitem(t, i, v))
+assert put((1, 2, 3), 1, 9) == (1, 9, 3) and put((1.0, 2.0), -1, 7) == (1.0, 7.0)
+for call in (lambda: converter(4)(a), lambda: put((1, 2), 2, 1), lambda: numba.njit(lambda a, n: to_fixed_tuple(a, n))(a, 2)):
+    try:
+        call()
+    except (IndexError, numba.TypingError) as e:
+        print(str(e).splitlines()[0])
+"""
+
+
+def test_tuples_of_so_many_items(tmp_path):
+    assert ok(run("run", script(tmp_path, TUPLES))).splitlines() == [
+        "to_fixed_tuple(): there are not so many items",
+        "tuple index out of range",
+        "to_fixed_tuple(): the length must be known when the function compiles: it is part of a tuple's type",
+    ]
+
+
 def test_prange_inside_a_function(tmp_path):
     r = run(
         "run",

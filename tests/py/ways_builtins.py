@@ -73,7 +73,7 @@ group(
     [
         "int(x)", "float(n)", "bool(n)", "complex(x, n)", "abs(-n)", "round(x)", "round(x, 1)", "divmod(n, 3)", "pow(n, 2)",
         "x.is_integer()", "ord('G') + n, ord(chr(945 + 1))", "n.bit_count()", "n.bit_length()", "n.real", "n.conjugate()", "tuple((n, x))", "(n, x, n).count(n)", "(n, x, n).index(x)",
-        "Point(n, x)._fields == ('x', 'y')", "complex(x, n).conjugate()", "n.imag", "x.real", "treadle.get_thread_id() >= 0",
+        "Point(n, x)._fields == ('x', 'y')", "Point(n, x)._replace(x=7).x", "Point(n, x)._asdict()['y']", "n.to_bytes(2, 'big')[1]", "int.from_bytes(n.to_bytes(3, 'little'), 'little')", "sorted(i * j for i in range(n) for j in range(3))[-1]", "complex(x, n).conjugate()", "n.imag", "x.real", "treadle.get_thread_id() >= 0",
     ],
     (2.5, 7),
     python=False,

@@ -193,6 +193,8 @@ METHODS: dict[str, dict[str, tuple[str, str]]] = {
     "insert": {"deque": ("counting", "of_deque_insert")},
     "reverse": {"deque": ("counting", "of_deque_reverse")},
     "translate": {"str": ("strings", "of_str_translate")},
+    "to_bytes": {"number": ("integers", "of_number_to_bytes")},
+    "from_bytes": {"int class": ("integers", "of_int_from_bytes")},
     "maketrans": {"str class": ("strings", "of_str_maketrans")},
     "rotate": {"deque": ("counting", "of_deque_rotate")},
     "most_common": {"Counter": ("counting", "of_counter_most_common")},

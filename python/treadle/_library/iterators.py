@@ -253,6 +253,29 @@ def batched(iterable: Any, n: Constant, *, strict: Constant = False) -> Any:
     return drawn(next_batch)
 
 
+def to_fixed_tuple(array: Any, length: Constant) -> Any:
+    """A tuple of the first items; numba.np.unsafe.ndarray.to_fixed_tuple."""
+    if is_constant(length):
+        if len(array) < length:
+            raise IndexError("to_fixed_tuple(): there are not so many items")
+        return first_items(array, length)
+    refuse("the length must be known when the function compiles: it is part of a tuple's type")
+
+
+def tuple_setitem(tup: Any, idx: Any, val: Any) -> Any:
+    """A tuple with another item at one place; numba.cpython.unsafe.tuple.tuple_setitem."""
+    if not -len(tup) <= idx < len(tup):
+        raise IndexError("tuple index out of range")
+    return with_item(tup, idx + len(tup) if idx < 0 else idx, val, 0)
+
+
+def with_item(x: Any, at: Any, val: Any, n: Constant) -> Any:
+    """The items of a tuple from the n-th on, but for one."""
+    if n == len(x):
+        return ()
+    return (val if n == at else x[n], *with_item(x, at, val, n + 1))
+
+
 def first_items(x: Any, n: Constant) -> Any:
     """A tuple of the first n items of a list."""
     return () if n <= 0 else (*first_items(x, n - 1), x[n - 1])
