@@ -320,6 +320,8 @@ DOORS: dict[str, dict[str, str]] = {
         "tr_lib_array_binary": "an operator of arrays",
         "tr_lib_array_compare": "an operator of arrays",
         "tr_lib_each_genexpr": "a loop over what a generator expression gives",
+        "tr_em_has_loops": "a generator expression is asked for what all its loops give",
+        "tr_lib_type_of_values": "what all loops of a generator expression give",
         "tr_lib_matmul": "an operator of arrays",
         "tr_em_hint_missing": "what cannot be indexed is one of the things that there is advice about",
         "tr_lib_advise_container": "what cannot be iterated cannot be indexed either",

@@ -144,8 +144,7 @@ typedef struct tr_func {
     const struct tr_decoded *decoded; /* what front made `ssa` of, or NULL */
     tr_err *refused;                  /* reported only if the function is really called */
     tr_round *round;                  /* NULL: a function as the user wrote it */
-    bool
-        of_item; /* it has captured a variable of the expression that it is made in, which the next item changes */
+    bool of_item;      /* it has captured a variable that the next item of the expression around it changes */
     const void *py;    /* identity of the function object */
     const tr_ufn *ufn; /* NULL: a plain function */
     bool library;      /* one of treadle/_library: what fails in it is told at the user's call */
