@@ -230,9 +230,7 @@ def outcome(f, *args):
 def test_several_loops_one_by_one(body):
     space: dict = {}
     exec("def f(a):\n    " + body, space)
-    with pytest.raises(UnsupportedError, match="several loops") as e:
-        njit(space["f"])([[1, 2], [3]])
-    assert "[x for row in rows for x in row]" in str(e.value)
+    assert njit(space["f"])([[1, 2], [3]]) == space["f"]([[1, 2], [3]])
 
 
 @pytest.mark.parametrize("fn", [min, max])
