@@ -370,10 +370,10 @@ def test_texts_of_what_has_no_value():
             t = 2
         return t
 
-    with pytest.raises(NameError, match="^variable 't' of the enclosing function has no value yet$") as e:
+    with pytest.raises(NameError, match="^cannot access free variable 't' where it is not associated with a value in enclosing scope$") as e:
         njit(around)(0)
     assert e.type is NameError
-    with pytest.raises(UnboundLocalError, match="^local variable 't' is used before it is assigned$"):
+    with pytest.raises(UnboundLocalError, match="^cannot access local variable 't' where it is not associated with a value$"):
         njit(own)(0)
     assert njit(around)(1) == njit(own)(1) == 1
 
