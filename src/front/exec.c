@@ -166,15 +166,16 @@ static tr_val captured(tr_ssa *s, uint32_t var) {
     note_taken(s, var);
     if (s->cur[var] == TR_NOVAL) /* it is assigned before one of the kin loads it */
         return tr_front_undef(s, s->c->localsplus[var], TR_UNDEF_UNSET);
-    return read_var_as(s, var, TR_UNDEF_FREE); /* by the inner function, where it is called */
+    return read_var_as(s, var, TR_UNDEF_FREE);
 }
 
 static void load(tr_ssa *s, const tr_bc *i) {
     uint32_t var = (uint32_t)i->arg;
-    if (i->op == TR_N_LOAD && (s->c->kinds[var] & (KIND_CELL | KIND_FREE)))
+    bool taken_along = i->op == TR_N_LOAD && (s->c->kinds[var] & (KIND_CELL | KIND_FREE));
+    if (taken_along)
         note_taken(s, var);
     bool put_away = i->op == TR_N_LOADCLEAR && s->cur[var] != TR_NOVAL && is_unset(s, s->cur[var]);
-    push(s, put_away ? s->cur[var] : read_var(s, var));
+    push(s, put_away ? s->cur[var] : read_var_as(s, var, taken_along ? TR_UNDEF_FREE : TR_UNDEF_LOCAL));
     if (i->op == TR_N_LOADCLEAR)
         unassign(s, var);
 }

@@ -652,8 +652,8 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
         tr_tv ok = tr_em_strong(e, a[0]);
         bool free = in->sub == TR_UNDEF_FREE;
         tr_em_check(e, ok, free ? TR_EXC_NAME : TR_EXC_UNBOUND,
-                    tr_arena_printf(&e->ctx->arena, free ? TR_NO_FREE_VALUE : TR_NO_LOCAL_VALUE, in->imm.s), 0,
-                    NULL);
+                    tr_arena_printf(&e->ctx->arena, free ? TR_NO_FREE_VALUE : TR_NO_LOCAL_VALUE, in->imm.s),
+                    0, NULL);
         e->ends = is_false(a[0].ty); /* not bound on any path to here */
         return true;
     }

@@ -227,8 +227,7 @@ bool tr_lib_del_face(tr_em *e, tr_tv x, tr_tv i) {
     tr_tv v[2] = {inner(e, x), {NULL, TR_NOVAL}}, none[1];
     if (!is_counter(x))
         return tr_em_delitem(e, v[0], i);
-    return tr_table_find(e, v[0], i, &v[1]) &&
-           tr_fam_when(e, tr_table_found(e, v[1]), 0, none, take_out, v);
+    return tr_table_find(e, v[0], i, &v[1]) && tr_fam_when(e, tr_table_found(e, v[1]), 0, none, take_out, v);
 }
 
 bool tr_lib_contains_face(tr_em *e, tr_tv x, tr_tv item, tr_tv *out) {
