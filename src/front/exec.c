@@ -105,7 +105,7 @@ static bool is_unset(const tr_ssa *s, tr_val v) {
 
 static tr_val check_bound(tr_ssa *s, uint32_t var, tr_undef whose, tr_val flag) {
     tr_val check = emit(s, TR_OP_CHECKDEF, 1, &flag);
-    tr_at(s->ir, check)->sub = whose;
+    tr_at(s->ir, check)->sub = (uint8_t)whose;
     tr_at(s->ir, check)->imm.s = s->c->localsplus[var];
     return check;
 }
