@@ -103,39 +103,44 @@ static bool is_unset(const tr_ssa *s, tr_val v) {
     return d->op == TR_OP_UNDEFVAR && d->sub == TR_UNDEF_UNSET;
 }
 
-static tr_val check_bound(tr_ssa *s, uint32_t var, tr_val flag) {
+static tr_val check_bound(tr_ssa *s, uint32_t var, tr_undef whose, tr_val flag) {
     tr_val check = emit(s, TR_OP_CHECKDEF, 1, &flag);
+    tr_at(s->ir, check)->sub = (uint8_t)whose;
     tr_at(s->ir, check)->imm.s = s->c->localsplus[var];
     return check;
 }
 
-static tr_val unassigned(tr_ssa *s, uint32_t var) {
+static tr_val unassigned(tr_ssa *s, uint32_t var, tr_undef whose) {
     bool free = s->c->kinds[var] & KIND_FREE;
     if (!free && is_copied(s, var))
-        check_bound(s, var, tr_const_obj(s->ir, tr_obj_bool(&s->ctx->arena, false)));
-    return tr_front_undef(s, s->c->localsplus[var], free ? TR_UNDEF_FREE : TR_UNDEF_LOCAL);
+        check_bound(s, var, whose, tr_const_obj(s->ir, tr_obj_bool(&s->ctx->arena, false)));
+    return tr_front_undef(s, s->c->localsplus[var], free ? TR_UNDEF_FREE : whose);
 }
 
 /* Reading a variable that is unassigned here is an instruction of its own, so that the message points at it.
  * One that is assigned on some paths only is checked when the code runs; so is one read where the source has
  * one read for several paths and the bytecode one for each. */
-static tr_val read_var(tr_ssa *s, uint32_t var) {
+static tr_val read_var_as(tr_ssa *s, uint32_t var, tr_undef whose) {
     assert(var < s->f->nlocals && "blocks.c has looked at arguments");
     tr_val v = s->cur[var];
     if (v == TR_NOVAL)
         return bad(s, "a variable has no value");
     if (is_unset(s, v))
-        return unassigned(s, var);
+        return unassigned(s, var, whose);
     if (!tr_bits_get(&s->f->maybe_unbound, var))
         return v;
     tr_val flag = s->cur[tr_flow_bound(s->f, var)];
     if (flag == TR_NOVAL)
         return bad(s, "a variable has no value");
     if (obj_of(s, flag))
-        return obj_of(s, flag)->u.i ? v : unassigned(s, var);
-    check_bound(s, var, flag);
+        return obj_of(s, flag)->u.i ? v : unassigned(s, var, whose);
+    check_bound(s, var, whose, flag);
     set_bound(s, var, true);
     return v;
+}
+
+static tr_val read_var(tr_ssa *s, uint32_t var) {
+    return read_var_as(s, var, TR_UNDEF_LOCAL);
 }
 
 static void unassign(tr_ssa *s, uint32_t var) {
@@ -161,15 +166,16 @@ static tr_val captured(tr_ssa *s, uint32_t var) {
     note_taken(s, var);
     if (s->cur[var] == TR_NOVAL) /* it is assigned before one of the kin loads it */
         return tr_front_undef(s, s->c->localsplus[var], TR_UNDEF_UNSET);
-    return read_var(s, var);
+    return read_var_as(s, var, TR_UNDEF_FREE);
 }
 
 static void load(tr_ssa *s, const tr_bc *i) {
     uint32_t var = (uint32_t)i->arg;
-    if (i->op == TR_N_LOAD && (s->c->kinds[var] & (KIND_CELL | KIND_FREE)))
+    bool taken_along = i->op == TR_N_LOAD && (s->c->kinds[var] & (KIND_CELL | KIND_FREE));
+    if (taken_along)
         note_taken(s, var);
     bool put_away = i->op == TR_N_LOADCLEAR && s->cur[var] != TR_NOVAL && is_unset(s, s->cur[var]);
-    push(s, put_away ? s->cur[var] : read_var(s, var));
+    push(s, put_away ? s->cur[var] : read_var_as(s, var, taken_along ? TR_UNDEF_FREE : TR_UNDEF_LOCAL));
     if (i->op == TR_N_LOADCLEAR)
         unassign(s, var);
 }

@@ -137,9 +137,9 @@ static void tell_undef(emission *m, tr_val v) {
         tr_em_error(&m->e, "name '%s' is not defined", in->imm.s);
         suggest_name(m, in->imm.s);
     } else if (in->sub == TR_UNDEF_FREE)
-        tr_em_error(&m->e, "variable '%s' of the enclosing function has no value yet", in->imm.s);
+        tr_em_error(&m->e, TR_NO_FREE_VALUE, in->imm.s);
     else
-        tr_em_error(&m->e, "local variable '%s' is used before it is assigned", in->imm.s);
+        tr_em_error(&m->e, TR_NO_LOCAL_VALUE, in->imm.s);
 }
 
 /* --- edges --- */

@@ -48,7 +48,7 @@ static bool report_unassigned(infer *f, const istate *s) {
             continue;
         tr_em e = tr_infer_emitter(f, false, f->p->insts.d[s->inst].opts);
         e.place = tr_infer_place(s->src, in);
-        tr_em_error(&e, "local variable '%s' is used before it is assigned", name);
+        tr_em_error(&e, TR_NO_LOCAL_VALUE, name);
         f->ctx->last_err->where = tr_infer_instance_text(f, s->inst);
         return true;
     }

@@ -145,6 +145,8 @@ static tr_tv step_slice(tr_em *e, const tr_tv *a) {
     for (int i = 0; i < 3; i++) {
         int64_t v;
         it[i] = tr_tv_lit_int(a[i], &v) || is_lit_float(a[i].ty) ? a[i] : tr_em_strong(e, a[i]);
+        if (it[i].ty->kind == TR_TY_U64) /* what no int64 can be is beyond any end */
+            it[i] = tr_em_op2(e, TR_OP_MIN, it[i], tr_em_conv(e, tr_em_i64(e, INT64_MAX), it[i].ty));
         if (tr_ty_is_int(it[i].ty))
             it[i] = tr_em_conv(e, it[i], tr_ty_scalar(e->types, TR_TY_I64));
         if (tr_tv_is_none(a[i]))
@@ -648,9 +650,10 @@ static bool step(tr_em *e, const tr_fn *src, tr_val v, const tr_tv *a, tr_tv *ou
     case TR_OP_REPR: return in->imm.i ? tr_em_ascii(e, a[0], out) : tr_em_str(e, a[0], true, out);
     case TR_OP_CHECKDEF: {
         tr_tv ok = tr_em_strong(e, a[0]);
-        const char *text =
-            tr_arena_printf(&e->ctx->arena, "local variable '%s' is used before it is assigned", in->imm.s);
-        tr_em_check(e, ok, TR_EXC_UNBOUND, text, 0, NULL);
+        bool free = in->sub == TR_UNDEF_FREE;
+        tr_em_check(e, ok, free ? TR_EXC_NAME : TR_EXC_UNBOUND,
+                    tr_arena_printf(&e->ctx->arena, free ? TR_NO_FREE_VALUE : TR_NO_LOCAL_VALUE, in->imm.s),
+                    0, NULL);
         e->ends = is_false(a[0].ty); /* not bound on any path to here */
         return true;
     }

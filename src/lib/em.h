@@ -273,6 +273,10 @@ bool tr_em_collect_set(tr_em *e, tr_tv closure, tr_tv it, tr_tv *out);
 bool tr_em_collect_dict(tr_em *e, tr_tv closure, tr_tv it, tr_tv *out); /* it gives pairs */
 
 /* --- variables that functions share (lib/shared.c) --- */
+/* What a variable's name goes into that has no value: one of the function's own, of the one around it. */
+#define TR_NO_LOCAL_VALUE "cannot access local variable '%s' where it is not associated with a value"
+#define TR_NO_FREE_VALUE \
+    "cannot access free variable '%s' where it is not associated with a value in enclosing scope"
 bool tr_em_new_variable(tr_em *e, const char *name, const tr_tv *value, tr_tv *out);
 bool tr_em_read_variable(tr_em *e, const char *name, bool around, tr_tv memory, tr_tv *out);
 bool tr_em_write_variable(tr_em *e, const char *name, tr_tv memory, tr_tv value);

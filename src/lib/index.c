@@ -430,7 +430,7 @@ bool tr_em_delitem(tr_em *e, tr_tv a, tr_tv i) {
     if (a.ty->kind == TR_TY_BYTEARRAY)
         return tr_lib_del_bytearray(e, a, i);
     if (a.ty->kind == TR_TY_FACED)
-        a = tr_em_item(e, a, 0);
+        return tr_lib_del_face(e, a, i);
     if (a.ty->kind == TR_TY_LIST)
         return tr_lib_del_list(e, a, i);
     if (a.ty->kind == TR_TY_DEQUE)

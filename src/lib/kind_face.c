@@ -215,6 +215,21 @@ bool tr_lib_set_face(tr_em *e, tr_tv x, tr_tv i, tr_tv v, bool itself) {
                                       : tr_lib_set_dict(e, inner(e, x), i, v, itself);
 }
 
+static bool take_out(tr_em *e, const void *user, tr_tv *acc) {
+    const tr_tv *x = user; /* the dict, the entry */
+    (void)acc;
+    tr_table_leave(e, x[0], x[1]);
+    return true;
+}
+
+/* A Counter is asked for a key that it has not as if it had: nothing goes then. */
+bool tr_lib_del_face(tr_em *e, tr_tv x, tr_tv i) {
+    tr_tv v[2] = {inner(e, x), {NULL, TR_NOVAL}}, none[1];
+    if (!is_counter(x))
+        return tr_em_delitem(e, v[0], i);
+    return tr_table_find(e, v[0], i, &v[1]) && tr_fam_when(e, tr_table_found(e, v[1]), 0, none, take_out, v);
+}
+
 bool tr_lib_contains_face(tr_em *e, tr_tv x, tr_tv item, tr_tv *out) {
     return tr_lib_contains_set(e, x, item, out);
 }

@@ -65,7 +65,12 @@ bool tr_lib_next_iterator(tr_em *e, tr_tv it, tr_tv i, tr_tv go, tr_tv *out) {
         return false;
     tr_tv more = tr_em_item(e, st, TR_STEP_MORE);
     tr_tv count = tr_em_item(e, st, TR_STEP_COUNT);
-    tr_em_store(e, cell, NULL, tr_em_nsw(e, TR_OP_ADD, count, tr_em_conv(e, more, count.ty)));
+    /* One that has come to its end, when it was asked, stays there, however long the list is later. */
+    tr_tv next = tr_em_nsw(e, TR_OP_ADD, count, tr_em_conv(e, more, count.ty));
+    tr_tv ended = tr_fam_not(e, more);
+    if (go.ty)
+        ended = tr_fam_and(e, go, ended);
+    tr_em_store(e, cell, NULL, tr_em_select(e, ended, tr_em_i64(e, INT64_MAX), next));
     *out = tr_lib_step(e, more, tr_em_item(e, st, TR_STEP_PLACE), i);
     return true;
 }

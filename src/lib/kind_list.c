@@ -603,6 +603,15 @@ static bool concat(tr_em *e, tr_tv x, tr_tv y, tr_tv *out) {
            tr_lib_map_into(e, tr_fam_part(e, all, 0, n, m), b);
 }
 
+/* n items, k times: more than can be counted are more than there is memory for. */
+static tr_tv repeated_length(tr_em *e, tr_tv n, tr_tv k) {
+    tr_tv most = tr_em_op2(e, TR_OP_QUOT, tr_em_i64(e, INT64_MAX), n);
+    tr_tv fits = tr_fam_or(e, tr_em_cmp(e, TR_CMP_EQ, n, zero(e)), tr_em_cmp(e, TR_CMP_LE, k, most));
+    tr_tv parts[2] = {k, n};
+    tr_em_check(e, fits, TR_EXC_MEMORY, "cannot allocate a list of {0} times {1} items", 2, parts);
+    return tr_em_op2(e, TR_OP_MUL, k, n);
+}
+
 /* The items as rows of a matrix. */
 static bool repeat(tr_em *e, tr_tv x, tr_tv k, tr_tv *out) {
     const tr_ty *ty = e->list(e, NEW_LIST);
@@ -618,11 +627,11 @@ static bool repeat(tr_em *e, tr_tv x, tr_tv k, tr_tv *out) {
             if (!add_each(e, once, x))
                 return false;
         }
-        *out = new_of(e, ty, tr_em_extent_product(e, shape[0], shape[1]));
+        *out = new_of(e, ty, repeated_length(e, shape[1], shape[0]));
         runtime(e, TR_RT_LIST_REPEAT, 4, (tr_tv[]){*out, zero(e), once, shape[1]});
         return true;
     }
-    *out = new_of(e, ty, tr_em_extent_product(e, shape[0], shape[1]));
+    *out = new_of(e, ty, repeated_length(e, shape[1], shape[0]));
     if (!tr_em_items(e, *out, &all))
         return false;
     const tr_ty *rows = tr_ty_array(e->types, all.ty->elem, 2, TR_LAYOUT_C, false);
@@ -642,7 +651,7 @@ tr_answer tr_lib_binary_list(tr_em *e, tr_binop op, tr_tv x, tr_tv y, tr_tv *out
 static bool repeat_itself(tr_em *e, tr_tv x, tr_tv k) {
     tr_tv n = length(e, x);
     k = tr_em_op2(e, TR_OP_MAX, tr_em_conv(e, k, i64_of(e)), zero(e));
-    set_length(e, x, tr_em_extent_product(e, n, k));
+    set_length(e, x, repeated_length(e, n, k));
     runtime(e, TR_RT_LIST_REPEAT, 4, (tr_tv[]){x, n, x, n});
     return true;
 }

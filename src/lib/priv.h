@@ -226,6 +226,7 @@ bool tr_lib_slice_bounds(tr_em *e, tr_tv s, tr_tv n, tr_tv *start, tr_tv *len, t
 /* del l[i] (lib/kind_list.c) */
 bool tr_lib_del_list(tr_em *e, tr_tv list, tr_tv i);
 bool tr_lib_del_dict(tr_em *e, tr_tv d, tr_tv k);
+bool tr_lib_del_face(tr_em *e, tr_tv x, tr_tv i);
 bool tr_lib_del_bytearray(tr_em *e, tr_tv x, tr_tv i);
 /* One part of an index. kind: i integer, s slice, f full slice, n newaxis, a array of integers, m mask (both
  * of one axis or more), . an Ellipsis that stands for no axis. */

@@ -50,11 +50,11 @@ static bool hash_of(tr_em *e, tr_tv x, tr_tv *out) {
         return tr_em_string(e, x, &x) && of_text(e, x, out);
     if (x.ty->kind == TR_TY_BYTES)
         return of_text(e, tr_em_item(e, x, 0), out);
-    if (x.ty->kind != TR_TY_TUPLE) {
-        const char *name = tr_lib_unhashable(x.ty);
-        return name ? tr_em_error(e, "unhashable type: '%s'", name)
-                    : tr_em_unsupported(e, "hash", "hash() of %s", tr_em_tyname(e, x.ty));
-    }
+    const char *name = tr_lib_unhashable(x.ty); /* a list's display is a tuple by its kind */
+    if (name)
+        return tr_em_error(e, "unhashable type: '%s'", name);
+    if (x.ty->kind != TR_TY_TUPLE)
+        return tr_em_unsupported(e, "hash", "hash() of %s", tr_em_tyname(e, x.ty));
     tr_tv v[2] = {tr_em_conv(e, tr_em_i64(e, TR_HASH_TUPLE), tr_fam_ty(e, TR_TY_U64))};
     for (uint32_t i = 0; i < x.ty->n; i++) {
         if (!hash_of(e, tr_em_item(e, x, i), &v[1]))

@@ -37,10 +37,7 @@ bool tr_em_new_variable(tr_em *e, const char *name, const tr_tv *value, tr_tv *o
 
 bool tr_em_read_variable(tr_em *e, const char *name, bool around, tr_tv memory, tr_tv *out) {
     tr_tv a, at = tr_em_i64(e, 0);
-    const char *text = tr_arena_printf(&e->ctx->arena,
-                                       around ? "variable '%s' of the enclosing function has no value yet"
-                                              : "local variable '%s' is used before it is assigned",
-                                       name);
+    const char *text = tr_arena_printf(&e->ctx->arena, around ? TR_NO_FREE_VALUE : TR_NO_LOCAL_VALUE, name);
     assert(memory.ty->kind == TR_TY_LIST && "a variable that functions share");
     if (!tr_em_items(e, memory, &a))
         return false;

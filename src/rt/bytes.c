@@ -1,6 +1,7 @@
 /* What bytes have that strings have not, or otherwise: letters and blanks of ASCII alone, their text, and
  * what they are made of; encodings are in codecs.c. Bytes are strings of characters below 256 (rt/str.c).
  * Cost: linear; one allocation for each that is made. */
+#include "rt/enter.h"
 #include "rt/fns.h"
 #include "rt/str.h"
 
@@ -92,6 +93,7 @@ static void put_ascii(const tr_str *s, tr_sb *b) {
 }
 
 void tr_rt_bytes_make(tr_frame *f, int64_t how, STR_PARTS(s), tr_str *out) {
+    tr_rt_look();
     tr_str x = STR_OF(s);
     int64_t n = tr_str_len(&x);
     if (how == TR_BYTES_REPR || how == TR_BYTES_REPR_ARRAY || how == TR_BYTES_HEX || how == TR_BYTES_ASCII) {
@@ -127,6 +129,7 @@ static bool is_title(const tr_str *s) {
 }
 
 bool tr_rt_bytes_is(int64_t what, STR_PARTS(s)) {
+    tr_rt_look();
     tr_str x = STR_OF(s);
     int64_t n = tr_str_len(&x), letters = 0;
     if (what == TR_STR_IS_TITLE)
@@ -151,6 +154,7 @@ bool tr_rt_bytes_is(int64_t what, STR_PARTS(s)) {
 /* --- of other things --- */
 
 void tr_rt_bytes_of_items(tr_frame *f, void *owner, const void *data, int64_t n, int64_t size, tr_str *out) {
+    tr_rt_look();
     (void)owner;
     *out = tr_str_new(f, n * size, 0xff);
     if (out->bits >= 0 && n)
@@ -158,6 +162,7 @@ void tr_rt_bytes_of_items(tr_frame *f, void *owner, const void *data, int64_t n,
 }
 
 void tr_rt_bytes_of_list(tr_frame *f, const void *list, tr_str *out) {
+    tr_rt_look();
     const tr_list *l = tr_list_of(list);
     const int64_t *x = l->items;
     bool fit = true;
@@ -169,6 +174,7 @@ void tr_rt_bytes_of_list(tr_frame *f, const void *list, tr_str *out) {
 }
 
 void tr_rt_bytes_translate(tr_frame *f, STR_PARTS(s), STR_PARTS(table), STR_PARTS(gone), tr_str *out) {
+    tr_rt_look();
     tr_str x = STR_OF(s), to = STR_OF(table), no = STR_OF(gone);
     bool leave[256] = {false}, same = !tr_str_len(&to);
     int64_t n = tr_str_len(&x), left = 0, at = 0;
@@ -186,6 +192,7 @@ void tr_rt_bytes_translate(tr_frame *f, STR_PARTS(s), STR_PARTS(table), STR_PART
 }
 
 void tr_rt_bytes_table(tr_frame *f, STR_PARTS(from), STR_PARTS(to), tr_str *out) {
+    tr_rt_look();
     tr_str x = STR_OF(from), y = STR_OF(to);
     assert(tr_str_len(&x) == tr_str_len(&y) && "a byte for each");
     *out = tr_str_new(f, 256, 0xff);
@@ -227,6 +234,7 @@ static int64_t unhex(const tr_str *s, const tr_str *to, int64_t *bad) {
 }
 
 int64_t tr_rt_bytes_unhex_bad(STR_PARTS(s)) {
+    tr_rt_look();
     tr_str x = STR_OF(s);
     int64_t bad;
     unhex(&x, NULL, &bad);
@@ -234,6 +242,7 @@ int64_t tr_rt_bytes_unhex_bad(STR_PARTS(s)) {
 }
 
 void tr_rt_bytes_unhex(tr_frame *f, STR_PARTS(s), tr_str *out) {
+    tr_rt_look();
     tr_str x = STR_OF(s);
     int64_t bad;
     *out = tr_str_new(f, unhex(&x, NULL, &bad), 0xff);

@@ -5,6 +5,7 @@
  * Cost: linear in the width; a sort compares n log n times. */
 #include <string.h>
 
+#include "rt/enter.h"
 #include "rt/fns.h"
 #include "rt/str.h"
 #include "rt/unicode.h"
@@ -61,6 +62,7 @@ static uint32_t largest_wide(const char *item, int64_t n) {
 
 void tr_rt_chars_get(tr_frame *f, int64_t how, const void *owner, const void *data, int64_t bytes,
                      tr_str *out) {
+    tr_rt_look();
     const char *item = data;
     int64_t unit = unit_of(how), n = how & TR_CHARS_WHOLE ? bytes / unit : length_of(item, bytes, unit);
     uint32_t most = unit == NARROW ? largest_narrow(data, n) : largest_wide(item, n);
@@ -85,6 +87,7 @@ void tr_rt_chars_get(tr_frame *f, int64_t how, const void *owner, const void *da
 }
 
 bool tr_rt_chars_put(int64_t how, STR_PARTS(s), void *owner, void *data, int64_t bytes) {
+    tr_rt_look();
     tr_str x = STR_OF(s);
     int64_t unit = unit_of(how), room = bytes / unit, len = tr_str_len(&x), n = len < room ? len : room;
     bool ascii =
@@ -103,6 +106,7 @@ bool tr_rt_chars_put(int64_t how, STR_PARTS(s), void *owner, void *data, int64_t
 int64_t tr_rt_chars_fit(int64_t how, void *to_owner, void *to, int64_t rows, int64_t to_bytes,
                         const void *owner, const void *from, int64_t n, int64_t bytes, int64_t step,
                         int64_t unit_step) {
+    tr_rt_look();
     int64_t into = unit_of(how), of = how & TR_CHARS_FROM_WIDE ? WIDE : NARROW;
     bool same = into == of;
     (void)to_owner, (void)owner, (void)unit_step, (void)rows;
@@ -163,6 +167,7 @@ void tr_rt_chars_compare(int64_t how, void *out_owner, void *out, int64_t n, con
                          const void *a, int64_t na, int64_t a_bytes, int64_t a_step, int64_t a_unit,
                          const void *b_owner, const void *b, int64_t nb, int64_t b_bytes, int64_t b_step,
                          int64_t b_unit) {
+    tr_rt_look();
     int64_t op = how & TR_CHARS_OP, unit = unit_of(how);
     bool *yes = out;
     (void)out_owner, (void)a_owner, (void)b_owner, (void)a_unit, (void)b_unit, (void)na, (void)nb;
@@ -183,6 +188,7 @@ void tr_rt_chars_join(int64_t how, void *out_owner, void *out, int64_t n, int64_
                       const void *a, int64_t na, int64_t a_bytes, int64_t a_step, int64_t a_unit,
                       const void *b_owner, const void *b, int64_t nb, int64_t b_bytes, int64_t b_step,
                       int64_t b_unit) {
+    tr_rt_look();
     int64_t unit = unit_of(how);
     (void)out_owner, (void)a_owner, (void)b_owner, (void)a_unit, (void)b_unit, (void)na, (void)nb;
     assert(n == na && n == nb && "all have as many items");
@@ -231,6 +237,7 @@ static void merge(const lines *l, const int64_t *from, int64_t *to, int64_t lo, 
 void tr_rt_chars_argsort(int64_t how, const void *owner, const void *data, int64_t n, int64_t bytes,
                          int64_t step, int64_t unit_step, void *order_owner, void *order, int64_t n_order,
                          void *other_owner, void *other, int64_t n_other) {
+    tr_rt_look();
     enum { FEW = 8 };
     int64_t *from = order, *to = other;
     lines l = {data, bytes, step, unit_of(how)};
@@ -259,6 +266,7 @@ void tr_rt_chars_argsort(int64_t how, const void *owner, const void *data, int64
 }
 
 int64_t tr_rt_chars_width(const void *list) {
+    tr_rt_look();
     const tr_list *l = tr_list_of(list);
     const tr_str *s = l->items;
     int64_t most = 1;
@@ -268,6 +276,7 @@ int64_t tr_rt_chars_width(const void *list) {
 }
 
 bool tr_rt_chars_fill(int64_t how, const void *list, void *owner, void *data, int64_t rows, int64_t bytes) {
+    tr_rt_look();
     const tr_list *l = tr_list_of(list);
     const tr_str *s = l->items;
     bool ok = true;

@@ -4,6 +4,7 @@
  * written in the place of that (put_bad). What is bad and not handled is found before anything is made: where
  * it begins, where it ends, and why, which are what the exception has. Two walks, the first to count; each is
  * linear, and there is one allocation. */
+#include "rt/enter.h"
 #include "rt/fns.h"
 #include "rt/str.h"
 
@@ -92,6 +93,7 @@ static bool is_handled(int64_t how, const tr_str *s, int64_t at, int64_t *n) {
 }
 
 int64_t tr_rt_bytes_bad(int64_t how, STR_PARTS(s)) {
+    tr_rt_look();
     tr_str x = STR_OF(s);
     uint32_t c;
     if (x.bits & TR_STR_ASCII)
@@ -103,6 +105,7 @@ int64_t tr_rt_bytes_bad(int64_t how, STR_PARTS(s)) {
 }
 
 int64_t tr_rt_bytes_why(int64_t how, int64_t at, STR_PARTS(s)) {
+    tr_rt_look();
     tr_str x = STR_OF(s);
     uint32_t c;
     int64_t n, end = at;
@@ -194,6 +197,7 @@ static void walk(sink *k, const tr_str *s) {
 }
 
 void tr_rt_bytes_code(tr_frame *f, int64_t how, STR_PARTS(s), tr_str *out) {
+    tr_rt_look();
     tr_str x = STR_OF(s);
     sink k = {.how = how};
     walk(&k, &x);

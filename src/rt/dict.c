@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "rt/enter.h"
 #include "rt/fns.h"
 #include "rt/hash.h"
 #include "rt/str.h"

@@ -53,6 +53,9 @@ static void NAME(place_all)(tr_table *t, int64_t n) {
 }
 
 int64_t NAME(find)(const void *table, ARGS) {
+#if STORED
+    tr_rt_look(); /* a key may be long */
+#endif
     const tr_table *t = tr_table_of(table);
     KEY k = FROM_ARGS;
     if (!t->index || LOST(k))

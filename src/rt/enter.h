@@ -84,7 +84,7 @@ void tr_rt_code_watch_forks(void);
 bool tr_rt_code_holds(uintptr_t pc);
 
 /* Functions of the runtime that may take long, and that compiled code calls directly, say so here when they
- * are done and own nothing: they may not return. */
+ * are done, or before they begin, and own nothing: they may not return. */
 void tr_rt_look_now(void);
 /* The thread's call ends here and now, with that code: for what a function that has no frame cannot do
  * without. Whoever calls it owns nothing. Outside of a call there is nobody to tell: the process ends. */

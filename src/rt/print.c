@@ -271,6 +271,7 @@ static void mark_nuls(const tr_frame *f, size_t from, tr_sb *b) {
 }
 
 void tr_rt_print_string(tr_frame *f, const void *owner, const void *data, int64_t bits) {
+    tr_rt_look();
     tr_str s = {(void *)(uintptr_t)owner, data, bits};
     tr_sb b = open_text(f);
     if (!b.oom) {
@@ -282,6 +283,7 @@ void tr_rt_print_string(tr_frame *f, const void *owner, const void *data, int64_
 }
 
 void tr_rt_print_repr(tr_frame *f, const void *owner, const void *data, int64_t bits) {
+    tr_rt_look();
     tr_str s = {(void *)(uintptr_t)owner, data, bits};
     tr_sb b = open_text(f);
     if (!b.oom)
@@ -387,6 +389,7 @@ int64_t tr_rt_str_make(tr_frame *f) {
 
 /* One that was not finished, as an exception left it, is given up with the one around it. */
 void tr_rt_str_made(tr_frame *f, int64_t from, tr_str *out) {
+    tr_rt_look();
     assert(f->nmake && f->nheld <= f->nout && "it was begun");
     *out = f->lost ? (tr_str){NULL, NULL, -1} : tr_str_of_text(f, f->out + f->nheld, f->nout - f->nheld);
     f->nout = f->nheld;

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "rt/enter.h"
 #include "rt/fns.h"
 #include "rt/hash.h"
 #include "rt/layout.h"
@@ -67,6 +68,7 @@ static int64_t of_bytes(const tr_host *host, const void *data, int64_t n) {
 
 /* As wide as its characters need, which a view need not be. -1: there is no memory for that. */
 int64_t tr_rt_hash_str(tr_frame *f, STR_PARTS(s)) {
+    tr_rt_look();
     tr_str s = STR_OF(s);
     int64_t n = tr_str_len(&s), r = -1;
     uint32_t most = 0;

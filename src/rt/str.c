@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/fspec.h"
+#include "rt/enter.h"
 #include "rt/fns.h"
 #include "rt/unicode.h"
 
@@ -265,10 +266,12 @@ bool tr_str_same(const tr_str *a, const tr_str *b) {
 }
 
 bool tr_rt_str_equal(STR_PARTS(a), STR_PARTS(b)) {
+    tr_rt_look();
     return tr_str_same(&STR_OF(a), &STR_OF(b));
 }
 
 int64_t tr_rt_str_order(STR_PARTS(a), STR_PARTS(b)) {
+    tr_rt_look();
     return order(&STR_OF(a), &STR_OF(b));
 }
 
@@ -279,6 +282,7 @@ static int64_t bound(int64_t at, int64_t n) {
 }
 
 int64_t tr_rt_str_seek(int64_t how, STR_PARTS(s), STR_PARTS(what), int64_t start, int64_t end) {
+    tr_rt_look();
     tr_str all = STR_OF(s), p = STR_OF(what);
     int64_t n = tr_str_len(&all), m = tr_str_len(&p), at;
     start = bound(start, n);
@@ -309,6 +313,7 @@ int64_t tr_rt_str_seek(int64_t how, STR_PARTS(s), STR_PARTS(what), int64_t start
 }
 
 void tr_rt_str_slice(tr_frame *f, STR_PARTS(s), int64_t start, int64_t n, int64_t step, tr_str *out) {
+    tr_rt_look();
     tr_str all = STR_OF(s);
     uint32_t most = 0;
     for (int64_t i = 0; i < n; i++)
@@ -373,6 +378,7 @@ static bool in_place(const tr_str *x, const tr_str *y, uint32_t most, tr_str *ou
 }
 
 void tr_rt_str_concat(tr_frame *f, STR_PARTS(a), STR_PARTS(b), tr_str *out) {
+    tr_rt_look();
     tr_str x = STR_OF(a), y = STR_OF(b);
     int64_t n = tr_str_len(&x);
     uint32_t most = tr_str_len(&y) ? tr_str_most(&y) : 0;
@@ -387,6 +393,7 @@ void tr_rt_str_concat(tr_frame *f, STR_PARTS(a), STR_PARTS(b), tr_str *out) {
 
 /* The strings of a list, as they lie there. */
 void tr_rt_str_join(tr_frame *f, STR_PARTS(sep), const void *list, tr_str *out) {
+    tr_rt_look();
     tr_str between = STR_OF(sep);
     const tr_list *l = tr_list_of(list);
     const tr_str *s = l->items;
@@ -410,6 +417,7 @@ void tr_rt_str_join(tr_frame *f, STR_PARTS(sep), const void *list, tr_str *out) 
 }
 
 void tr_rt_str_repeat(tr_frame *f, STR_PARTS(s), int64_t times, tr_str *out) {
+    tr_rt_look();
     tr_str x = STR_OF(s);
     int64_t n = tr_str_len(&x);
     times = times < 0 || !n ? 0 : times;
@@ -433,6 +441,7 @@ static int64_t next_of(const tr_str *s, int64_t at, const tr_str *what) {
 }
 
 void tr_rt_str_replace(tr_frame *f, STR_PARTS(s), STR_PARTS(old), STR_PARTS(by), int64_t most, tr_str *out) {
+    tr_rt_look();
     tr_str x = STR_OF(s), what = STR_OF(old), y = STR_OF(by);
     int64_t n = tr_str_len(&x), m = tr_str_len(&what), k = tr_str_len(&y),
             times =
@@ -494,6 +503,7 @@ static bool is_in(const tr_str *set, bool spaces, uint32_t c) {
 }
 
 int64_t tr_rt_str_edge(int64_t how, STR_PARTS(s), STR_PARTS(set), int64_t from) {
+    tr_rt_look();
     tr_str x = STR_OF(s), chars = STR_OF(set);
     bool spaces = how & TR_STR_SPACES;
     int64_t n = tr_str_len(&x);
@@ -525,6 +535,7 @@ static int64_t count_of(bool words, bool bytes, const tr_str *s, int64_t from) {
 }
 
 int64_t tr_rt_str_next(int64_t how, STR_PARTS(s), int64_t from) {
+    tr_rt_look();
     tr_str x = STR_OF(s);
     int64_t n = tr_str_len(&x);
     bool bytes = how & TR_STR_OF_BYTES;
@@ -562,6 +573,7 @@ int64_t tr_rt_str_next(int64_t how, STR_PARTS(s), int64_t from) {
 /* --- made of one --- */
 
 void tr_rt_str_pad(tr_frame *f, int64_t how, STR_PARTS(s), int64_t width, int64_t fill, tr_str *out) {
+    tr_rt_look();
     tr_str x = STR_OF(s);
     int64_t n = tr_str_len(&x), more = width > n ? width - n : 0, before = 0, sign = 0;
     if (how == TR_STR_CENTER)
@@ -597,6 +609,7 @@ static int64_t columns(uint32_t c, int64_t *column, int64_t tab) {
 }
 
 void tr_rt_str_tabs(tr_frame *f, STR_PARTS(s), int64_t tab, tr_str *out) {
+    tr_rt_look();
     tr_str x = STR_OF(s);
     int64_t n = tr_str_len(&x), size = 0, column = 0;
     for (int64_t i = 0; i < n && size <= max_length; i++)

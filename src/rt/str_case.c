@@ -1,6 +1,7 @@
 /* Strings in another case, and what is asked of all characters of one: as CPython's str methods do, with its
  * tables (unicode.h). A character may become three, so each string is walked twice: to see how long and wide
  * the result is, and to make it. */
+#include "rt/enter.h"
 #include "rt/fns.h"
 #include "rt/str.h"
 #include "rt/unicode.h"
@@ -96,6 +97,7 @@ static bool walk_ascii(const uint8_t *s, int64_t n, int64_t how, uint8_t *to) {
 }
 
 void tr_rt_str_case(tr_frame *f, int64_t how, STR_PARTS(s), tr_str *out) {
+    tr_rt_look();
     tr_str x = STR_OF(s);
     sink k = {0};
     if (x.bits & TR_STR_ASCII) {
@@ -153,6 +155,7 @@ static bool all_are(const tr_str *s, unsigned flags, int64_t from) {
 }
 
 bool tr_rt_str_is(int64_t what, STR_PARTS(s)) {
+    tr_rt_look();
     tr_str x = STR_OF(s);
     bool some = tr_str_len(&x) > 0;
     switch (what) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rt/enter.h"
 #include "rt/fns.h"
 #include "rt/str.h"
 #include "rt/unicode.h"
@@ -90,11 +91,13 @@ static int64_t read_int(const tr_str *text, int64_t base, int64_t *out) {
 }
 
 int64_t tr_rt_str_int_is(STR_PARTS(s), int64_t base) {
+    tr_rt_look();
     int64_t v;
     return read_int(&STR_OF(s), base, &v);
 }
 
 int64_t tr_rt_str_int(STR_PARTS(s), int64_t base) {
+    tr_rt_look();
     int64_t v = 0;
     read_int(&STR_OF(s), base, &v);
     return v;
@@ -181,11 +184,13 @@ static int64_t read_float(const tr_str *text, double *out) {
 }
 
 int64_t tr_rt_str_float_is(STR_PARTS(s)) {
+    tr_rt_look();
     double v;
     return read_float(&STR_OF(s), &v);
 }
 
 double tr_rt_str_float(STR_PARTS(s)) {
+    tr_rt_look();
     double v = NAN;
     read_float(&STR_OF(s), &v);
     return v;

@@ -10,8 +10,8 @@
  * do is allowed there, and the handler asks the host: it runs Python's own signal handlers, with the GIL. If
  * they raise nothing the kernel restores every register, and the loop goes on as if nothing had been.
  * Otherwise the context is changed so that the call returns TR_CODE_HOST. Elsewhere (the runtime, libm,
- * malloc, LLVM) nothing is done: the next tick comes soon after, and functions of the runtime that may take
- * long ask when they are done (tr_rt_look).
+ * malloc, LLVM) it is only noted: the next tick comes soon after, and functions of the runtime that may take
+ * long, or fill a loop, ask when they are done or begin (tr_rt_look).
  * (An asynchronous preemption, in the field's words. Polling was measured before: in loops
  * LLVM has not seen it costs up to 15 % of the time of short ones and 16 % of the time to
  * compile, seen by LLVM vectors and 30 %.)

@@ -349,7 +349,7 @@ def is_refusal(error: BaseException) -> bool:
 def is_foreseen(error: BaseException, result: Any, results: list) -> bool:
     """True where compiling refused what the program raises, if nothing else raises before: a variable that is assigned on no path that can be taken."""
     unbound = any(r.raised and r.raised.name == "UnboundLocalError" for r, _ in results)
-    return bool(result.raised and unbound and "is used before it is assigned" in str(error))
+    return bool(result.raised and unbound and "is not associated with a value" in str(error))
 
 
 def is_told(error: BaseException, case: gen.Case) -> bool:

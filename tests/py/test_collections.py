@@ -682,3 +682,23 @@ def test_named_tuples(fn, p):
 def test_named_tuples_refuse(body, said):
     with pytest.raises(treadle.TypingError, match=said):
         njit(eval(f"lambda p: {body}"))(Point(1, 2))
+
+
+def dropped(a):
+    c = Counter(a)
+    del c["z"]
+    del c["a"]
+    return c
+
+
+def test_a_counter_may_lose_what_it_has_not():
+    for a in ("aab", "b", "zza", ""):
+        same(dropped, a)
+
+    def of_another(a):
+        d = OrderedDict({a: 1})
+        del d["z"]
+        return d
+
+    same(of_another, "a")
+    same(of_another, "z")

@@ -442,7 +442,7 @@ def test_a_variable_that_no_path_assigns():
 
     for fn in f, g:
         text = message(fn, 3, error=treadle.TypingError)
-        assert text.startswith("local variable 'k' is used before it is assigned")
+        assert text.startswith("cannot access local variable 'k' where it is not associated with a value")
         assert f":{line_of('# here: ' + 'read')}:" in text and "in f(int64)" in text
 
 
@@ -512,7 +512,7 @@ def test_a_variable_that_no_path_assigns_read_in_copies():
         k = 1  # noqa: F841
 
     text = message(f, 3, error=treadle.TypingError)
-    assert text.startswith("local variable 'k' is used before it is assigned")
+    assert text.startswith("cannot access local variable 'k' where it is not associated with a value")
     assert f":{line_of('here: ' + 'copied')}:" in text
 
 

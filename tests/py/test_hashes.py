@@ -143,3 +143,12 @@ def test_no_hash_is_in_the_cache(tmp_path):
         assert r.returncode == 0, r.stderr
         seen.add(r.stdout)
     assert len(seen) == 3
+
+
+@pytest.mark.parametrize("what", ["[n]", "[]", "(n, [n])", "(n, {n: 1})", "{n}"])
+def test_what_can_change_has_none(what):
+    fn = eval(f"lambda n: hash({what})")
+    with pytest.raises(TypeError, match="unhashable type") as want:
+        fn(1)
+    with pytest.raises(TypingError, match=str(want.value)):
+        njit(fn)(1)

@@ -370,10 +370,15 @@ def test_texts_of_what_has_no_value():
             t = 2
         return t
 
-    with pytest.raises(NameError, match="^variable 't' of the enclosing function has no value yet$") as e:
+    with pytest.raises(
+        NameError,
+        match="^cannot access free variable 't' where it is not associated with a value in enclosing scope$",
+    ) as e:
         njit(around)(0)
     assert e.type is NameError
-    with pytest.raises(UnboundLocalError, match="^local variable 't' is used before it is assigned$"):
+    with pytest.raises(
+        UnboundLocalError, match="^cannot access local variable 't' where it is not associated with a value$"
+    ):
         njit(own)(0)
     assert njit(around)(1) == njit(own)(1) == 1
 
@@ -634,3 +639,40 @@ def test_any_order_of_writes(steps):
     kinds = np.array([k for k, _ in steps], np.int64)
     values = np.array([x for _, x in steps], np.int64)
     assert compiled(kinds, values) == tuple(int(x) for x in walked(kinds, values))
+
+
+def in_a_function(n):
+    if n:
+        x = n
+
+    def g():
+        return x
+
+    return g()
+
+
+def in_a_lambda(n):
+    if n:
+        x = n
+    g = lambda y: x + y  # noqa: E731
+    return g(1) if n < 5 else 3
+
+
+def of_its_own(n):
+    if n:
+        x = n
+
+    def g():
+        return n
+
+    return x + g()
+
+
+@pytest.mark.parametrize("fn", [in_a_function, in_a_lambda, of_its_own])
+def test_a_variable_without_a_value(fn):
+    with pytest.raises(NameError) as want:
+        fn(0)
+    with pytest.raises(NameError) as got:
+        njit(fn)(0)
+    assert got.type is want.type and str(got.value) == str(want.value)
+    assert njit(fn)(1) == fn(1)

@@ -404,6 +404,29 @@ def test_what_runs_for_long_is_ended(name, servers):
     assert servers.answer(LOOPS[name])[-1].split()[:1] == ["interrupted"]
 
 
+# Of long ones, so that next to no time goes into compiled code itself.
+OF_TEXTS = """s.count("b")|s.rfind("c")|"c" in s|len(s.upper())|len(s.title())|len(s.replace("a", "bb"))|len(s.strip("ab"))
+s.isalpha()|s.isidentifier()|len(s.center(300000))|len(s.expandtabs())|len(s.splitlines())|len(s[::-1])|len(s * 2)|len(repr(s))
+len(ascii(s))|len(s + "c")|s[:-1] == s[1:]|hash(s[i % 7 :]) % 3|len({s[i % 7 :]: 1})|s in d|(s, 1) in e|len(s.encode())
+len(b.decode())|len(b.hex())|b.count(b"b")|len(b.replace(b"a", b"bb"))|len(b.upper())""".replace(
+    "\n", "|"
+).split("|")
+
+
+@pytest.mark.parametrize("what", OF_TEXTS[::SOME])
+def test_functions_of_texts_are_ended(what, servers):
+    code = f"""
+        @njit
+        def f(s, b, n):
+            t = 0
+            d, e = {{s[1:]: 1}}, {{(s[1:], 1): 1}}
+            for i in range(n):
+                t += {what}
+            return t
+        run = lambda: f("ab" * 100000, b"ab" * 100000, 10**15)"""
+    assert servers.answer(code)[-1].split()[:1] == ["interrupted"]
+
+
 @pytest.mark.parametrize("threads", ["1", "3"])
 @pytest.mark.parametrize("name", [name for name in LOOPS if "prange" in name or "parallel" in name][::SOME])
 def test_however_many_threads(name, threads, servers):

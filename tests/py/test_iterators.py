@@ -572,3 +572,47 @@ def test_messages():
     assert "takes 0 positional arguments but 1 was given" in text and "step" not in text
     assert "they have no common type" in message(kinds, a)
     assert "iterator" in message(returned, a, error=treadle.TreadleError)
+
+
+def by_a_loop(l):
+    it, s = iter(l), 0
+    for x in it:
+        s += x
+    l.append(5)
+    return s, next(it, -1), list(it), 5 in it
+
+
+def by_list(l):
+    it, back, made = iter(l), enumerate(l), (2 * x for x in l)
+    had = list(it), list(back), list(made)
+    l.append(7)
+    return had, list(it), list(back), list(made)
+
+
+def by_map_and_filter(l):
+    a, b = map(lambda x: x + 1, l), filter(lambda x: x > 1, l)
+    had = list(a), list(b)
+    l.append(7)
+    return had, list(a), list(b)
+
+
+def by_zip(l):
+    """The second one was not asked for more."""
+    a, b = iter([1]), iter(l)
+    had = list(zip(b, a)), list(zip(a, b))
+    l.append(8)
+    return had, list(a), list(b)
+
+
+def not_yet(l):
+    it = iter(l)
+    a = next(it)
+    l.append(9)
+    return a, list(it), list(it)
+
+
+@pytest.mark.parametrize("fn", [by_a_loop, by_list, by_map_and_filter, by_zip, not_yet])
+def test_what_has_ended_stays_so(fn):
+    """Also where the list has got longer since."""
+    for l in ([1], [1, 2], [3, 1, 2]):
+        assert njit(fn)(list(l)) == fn(list(l))

@@ -389,3 +389,16 @@ def test_nothing_is_leaked():
     after = treadle.stats()
     made = {k: after[k] - before[k] for k in ("arrays_allocated", "arrays_freed")}
     assert made["arrays_allocated"] > 50 and made["arrays_allocated"] == made["arrays_freed"], made
+
+
+@pytest.mark.parametrize(
+    "args", [(0, -1), (-1, -1), (0, -2), (-1, 3), (-1,), (-2,), (0, 3, 0), (None, -1, 2)]
+)
+def test_bounds_of_islice(args):
+    """What CPython says of -1 as an end it says of no other number."""
+    fn = eval(f"lambda l: list(itertools.islice(l, {', '.join(map(str, args))}))", {"itertools": itertools})
+    with pytest.raises(ValueError, match="islice") as want:
+        fn([1, 2])
+    with pytest.raises(ValueError, match="islice") as got:
+        njit(fn)([1, 2])
+    assert str(got.value) == str(want.value)

@@ -629,3 +629,36 @@ def test_a_list_that_is_another_one_many_times_over():
     exec("\n".join(lines), names)
     for n in (0, 1, 150, 300):
         assert njit(names["f"])(n) == names["f"](n)
+
+
+def test_more_items_than_can_be_counted():
+    def times(l, n):
+        return l * n
+
+    def itself(l, n):
+        l *= n
+        return l
+
+    for fn in times, itself:
+        for n in (2**63 - 1, 2**62, 2**61):
+            for l in ([1, 2], [1.0, 2.0, 3.0], ["a", "b"], [[1], [2]]):
+                with pytest.raises(MemoryError, match="cannot allocate a list"):
+                    njit(fn)(l, n)
+            assert njit(fn)([], n) == []
+
+
+def test_bounds_beyond_int64():
+    def parts(x, u):
+        return x[:u], x[u:], x[u:0:-1], x[::u], x[0:u:1], x[1:u]
+
+    def stored(l, u):
+        l[u:] = [7]
+        l[:u] = [8, 9]
+        return l
+
+    for u in (2**64 - 1, 2**63, 2**63 - 1, 1, 0):
+        u = np.uint64(u)
+        assert outcome(njit(stored), [1, 2], u) == outcome(stored, [1, 2], u)
+        for x in ([1, 2, 3], "abc", b"abc", np.arange(3)):
+            got, want = outcome(njit(parts), x, u), outcome(parts, x, u)
+            assert repr(got) == repr(want)

@@ -103,7 +103,10 @@ def test_the_text_and_a_handler():
         return 1
 
     out = np.zeros(3, np.int64)
-    with pytest.raises(UnboundLocalError, match="^local variable 'step' is used before it is assigned$"):
+    with pytest.raises(
+        UnboundLocalError,
+        match="^cannot access local variable 'step' where it is not associated with a value$",
+    ):
         FAST[sides](np.array([3, 1, 4]), out)
     assert caught(np.array([3, 1]), out) == -1 and caught(np.array([3, 4]), out) == 1
 

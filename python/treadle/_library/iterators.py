@@ -175,13 +175,21 @@ def first_of(iterable: Any, stop: Any) -> Any:
     """As many items as there may be."""
     if stop is None:
         return iter(iterable)
+    refuse_minus_one(stop)
     if stop < 0:
-        raise ValueError("Stop argument for islice() must be None or an integer: 0 <= x <= sys.maxsize.")
+        raise ValueError("Indices for islice() must be None or an integer: 0 <= x <= sys.maxsize.")
     return map(lambda pair: pair[1], zip(range(stop), iterable))
+
+
+def refuse_minus_one(stop: int) -> None:
+    """CPython has a text of its own for it, whatever the other numbers are."""
+    if stop == -1:
+        raise ValueError("Stop argument for islice() must be None or an integer: 0 <= x <= sys.maxsize.")
 
 
 def sliced(iterable: Any, start: int, stop: int, step: int) -> Any:
     """Every step-th item; what stands between is taken, too, as CPython does."""
+    refuse_minus_one(stop)
     if start < 0 or stop < 0:
         raise ValueError("Indices for islice() must be None or an integer: 0 <= x <= sys.maxsize.")
     if step < 1:
