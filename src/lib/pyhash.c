@@ -50,7 +50,7 @@ static bool hash_of(tr_em *e, tr_tv x, tr_tv *out) {
         return tr_em_string(e, x, &x) && of_text(e, x, out);
     if (x.ty->kind == TR_TY_BYTES)
         return of_text(e, tr_em_item(e, x, 0), out);
-    if (x.ty->kind != TR_TY_TUPLE) {
+    if (x.ty->kind != TR_TY_TUPLE || tr_ty_is_list(x.ty)) {
         const char *name = tr_lib_unhashable(x.ty);
         return name ? tr_em_error(e, "unhashable type: '%s'", name)
                     : tr_em_unsupported(e, "hash", "hash() of %s", tr_em_tyname(e, x.ty));

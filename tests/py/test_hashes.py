@@ -143,3 +143,9 @@ def test_no_hash_is_in_the_cache(tmp_path):
         assert r.returncode == 0, r.stderr
         seen.add(r.stdout)
     assert len(seen) == 3
+
+
+@pytest.mark.parametrize("f", [lambda n: hash([n]), lambda n: hash((1, [n])), lambda n: hash([])])
+def test_a_display_of_a_list_has_no_hash(f):
+    with pytest.raises(TypingError, match="unhashable type: 'list'"):
+        njit(f)(1)
