@@ -305,10 +305,48 @@ static bool is_default(const tr_fn *f, const tr_ins *in, tr_val v) {
     return false;
 }
 
+/* P(x, y), of a named tuple: its items are asked for by names, which are not followed. */
+static bool makes_named(const tr_fn *f, const tr_ins *call) {
+    const tr_obj *o = constant_of(f, call->args[0]);
+    return o && o->kind == TR_OBJ_NTCLASS;
+}
+
+/* max(v, x), min(v, x): what they give may be v. Of one argument, or where v has the display, it may be an
+ * item of v. */
+static bool best_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uint32_t place) {
+    const tr_obj *o = constant_of(f, in->args[0]);
+    if (!o || o->kind != TR_OBJ_BUILTIN || (o->u.builtin != TR_B_MAX && o->u.builtin != TR_B_MIN))
+        return false;
+    uint32_t npos = in->nargs - 1u - (in->imm.call ? in->imm.call->nkw : 0);
+    bool one = npos == 1, whole = (place & PLACES) == ITSELF;
+    for (uint32_t k = 1; k <= npos; k++)
+        if (in->args[k] == v && one != whole &&
+            value_changes(w, f, (tr_val)(in - f->ins.d), one ? itself(place) : place))
+            return true;
+    return false;
+}
+
+/* reduce(f, v, x): what f is given, and what it gives, may be v's items and x. */
+static bool is_reduced(const tr_fn *f, const tr_ins *in, tr_val v, bool whole) {
+    const tr_obj *o = constant_of(f, in->args[0]);
+    return o && o->kind == TR_OBJ_BUILTIN && o->u.builtin == TR_B_REDUCE && in->nargs > 2 &&
+           (in->args[2] == v ? !whole : whole);
+}
+
+/* operator.add(v, x) and its kin make a list, as `v + x` does, or change v. */
+static bool is_operator(const tr_fn *f, const tr_ins *in) {
+    const tr_obj *o = constant_of(f, in->args[0]);
+    if (!o || o->kind != TR_OBJ_BUILTIN)
+        return false;
+    uint32_t row = o->u.builtin;
+    return row == TR_B_O_ADD || row == TR_B_O_MUL || row == TR_B_O_IADD || row == TR_B_O_IMUL;
+}
+
 /* Is what a call or an assignment is given put into a container, or in the place of what is in one? */
 static bool is_put(const tr_fn *f, const tr_ins *in, tr_val v) {
     const tr_ins *callee = in->op == TR_OP_CALLPY ? tr_at(f, in->args[0]) : NULL;
-    if (callee && (is_instead(callee, in, v) || is_next(f, in, v) || is_default(f, in, v)))
+    if (callee &&
+        (is_instead(callee, in, v) || is_next(f, in, v) || is_default(f, in, v) || makes_named(f, in)))
         return true;
     if (callee)
         return callee->op == TR_OP_GETATTR && tr_em_puts_in_list(callee->imm.s);
@@ -406,7 +444,19 @@ static bool item_changes(walk *w, const tr_fn *f, const tr_ins *generate, uint32
            ((place & PLACES) == ANYWHERE && param_changes(w, func, held, place));
 }
 
+/* The tuple v has the defaults of an inner function's parameters; which one is whose is not asked. */
+static bool default_changes(walk *w, const tr_ins *closure, uint32_t place) {
+    const tr_func *fn = &w->f->p->funcs.d[closure->imm.fn];
+    for (uint32_t k = 0; k < fn->nargs + fn->nkwonly; k++)
+        if (param_changes(w, closure->imm.fn, tr_func_held(fn) + k, itself(place)))
+            return true;
+    return false;
+}
+
 static bool capture_changes(walk *w, const tr_ins *closure, tr_val v, uint32_t place) {
+    if (closure->nargs && closure->args[0] == v && (place & PLACES) != ITSELF && !(place & BY_NAME) &&
+        default_changes(w, closure, place))
+        return true;
     for (uint32_t k = 1; k < closure->nargs; k++)
         if (closure->args[k] == v && param_changes(w, closure->imm.fn, k - 1, place))
             return true;
@@ -551,6 +601,8 @@ static bool tuple_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, u
         return value_changes(w, f, self, itself(place)) || value_changes(w, f, self, anywhere);
     if (in->op == TR_OP_BUILDTUP)
         return is_ragged_tuple(f, self) || value_changes(w, f, self, anywhere);
+    if (in->op == TR_OP_BINARY && (in->sub == TR_BIN_ADD || in->sub == TR_BIN_MUL)) /* of tuples */
+        return value_changes(w, f, self, anywhere);
     if (in->op == TR_OP_BUILDLIST)
         return value_changes(w, f, self, ITSELF) || value_changes(w, f, self, anywhere);
     if (in->op == TR_OP_BUILDMAP) /* v has the values */
@@ -558,7 +610,8 @@ static bool tuple_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, u
     if (in->op == TR_OP_CLOSURE)
         return capture_changes(w, in, v, place);
     if (in->op == TR_OP_CALLPY)
-        return call_changes(w, f, in, v, place) || (place & NAMES && makes_list(f, in)) ||
+        return call_changes(w, f, in, v, place) || best_changes(w, f, in, v, place) ||
+               is_reduced(f, in, v, false) || (place & NAMES && makes_list(f, in)) ||
                (!library && may_hold_arguments(f, in) && value_changes(w, f, self, anywhere));
     if (i && in->args[0] == v && is_slice(i)) /* a part has them, too */
         return value_changes(w, f, self, anywhere);
@@ -593,6 +646,23 @@ static bool map_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uin
     }
 }
 
+/* A display beside this one is a list, and one after the other is asked for by the same code: as a tuple this
+ * one would have no type in common with it. */
+static bool neighbour_changes(walk *w, const tr_fn *f, const tr_ins *holder, tr_val v) {
+    tr_val self = (tr_val)(holder - f->ins.d);
+    bool one_type = false;
+    for (uint32_t i = 0; i < f->ins.n && !one_type; i++) {
+        const tr_ins *in = &f->ins.d[i];
+        for (uint32_t k = 0; in->blk != TR_NOBLK && k < in->nargs && !one_type; k++)
+            one_type = in->args[k] == self && wants_one_type(f, in, self);
+    }
+    for (uint32_t k = 0; one_type && k < holder->nargs; k++)
+        if (holder->args[k] != v && tr_at(f, holder->args[k])->op == TR_OP_BUILDLIST &&
+            value_changes(w, f, holder->args[k], ITSELF))
+            return true;
+    return false;
+}
+
 /* What holds a display, or hands it on, and is itself looked at. */
 static bool holder_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uint32_t place) {
     tr_val self = (tr_val)(in - f->ins.d);
@@ -601,6 +671,8 @@ static bool holder_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, 
     for (uint32_t k = 0; k < in->nargs; k++)
         if (in->args[k] == v && value_changes(w, f, self, k | (place & NAMES)))
             return true;
+    if (!(place & NAMES) && neighbour_changes(w, f, in, v))
+        return true;
     return in->op == TR_OP_BUILDLIST && value_changes(w, f, self, ITSELF);
 }
 
@@ -726,7 +798,8 @@ static bool use_changes(walk *w, const tr_fn *f, const tr_ins *in, tr_val v, uin
     case TR_OP_NEWVAR: return true;
     case TR_OP_WRITEVAR: return in->args[1] == v;
     case TR_OP_CALLPY:
-        return is_put(f, in, v) || is_walked_rows(f, in, v) || is_bound(f, in) ||
+        return is_put(f, in, v) || is_walked_rows(f, in, v) || is_bound(f, in) || is_operator(f, in) ||
+               is_reduced(f, in, v, true) || best_changes(w, f, in, v, place) ||
                call_changes(w, f, in, v, ITSELF) ||
                (is_repeated(w, f, in) && value_changes(w, f, (tr_val)(in - f->ins.d), ANYWHERE));
     case TR_OP_CLOSURE: return capture_changes(w, in, v, ITSELF);

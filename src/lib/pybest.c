@@ -372,7 +372,8 @@ bool tr_lib_py_minmax(tr_em *e, const tr_bcall *c, tr_tv *out) {
     }
     if (n == 0)
         return tr_em_error(e, "%s", none_text(e, c->aux));
-    return b.key.ty || x[0].ty->kind == TR_TY_TUPLE || x[0].ty->kind == TR_TY_BYTES || tr_lib_is_text(x[0])
+    tr_tyk k = (tr_tyk)x[0].ty->kind;
+    return b.key.ty || k == TR_TY_TUPLE || k == TR_TY_LIST || k == TR_TY_BYTES || tr_lib_is_text(x[0])
                ? best_of(e, c, &b, n, x, out)
                : extreme_of(e, c, n, x, out);
 }

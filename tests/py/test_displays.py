@@ -5,7 +5,10 @@ Which displays are lists or dicts is found from how they are used (infer/cells.c
 
 from __future__ import annotations
 
+import functools
 import heapq
+import operator
+from collections import namedtuple
 
 import numpy as np
 import pytest
@@ -907,3 +910,77 @@ def test_names_with_values_are_a_dict_for_python():
     assert type(r) is dict and type(r["of"]) is dict
     odd = njit(lambda x: {"a b": x, "é": 1, '"': 2.5, "": "x"})
     assert odd(3) == {"a b": 3, "é": 1, '"': 2.5, "": "x"}
+
+
+Pair = namedtuple("Pair", "x y")
+
+HANDED_BACK = [
+    lambda n: Pair([n], 2),
+    lambda n: Pair([n], 2).x,
+    lambda n: Pair(Pair([n], "a"), []),
+    lambda n: Pair({"a": n}, ([n], [2])),
+    lambda n: Pair(n, y=[n, n]),
+    lambda n: Pair([n], 2)._replace(y=5),
+    lambda n: max([n, 2], [n, 3]),
+    lambda n: min([n], [2], key=len),
+    lambda n: max([[n], [2]]),
+    lambda n: max([n, 5]) + min([n], [2])[0],
+    lambda n: functools.reduce(max, [[n], [2]]),
+    lambda n: functools.reduce(lambda a, b: b, [[n], [2]]),
+    lambda n: functools.reduce(lambda a, b: a + b, [[n], [2]]),
+    lambda n: operator.add([n], [2]),
+    lambda n: operator.mul([n], 2),
+    lambda n: (lambda x=[n]: x)(),  # noqa: B006
+]
+
+
+@pytest.mark.parametrize("f", HANDED_BACK)
+def test_a_display_that_is_handed_back_is_a_list(f):
+    assert repr(njit(f)(1)) == repr(f(1))
+
+
+def appended_by_name(n):
+    p = Pair([n], 2)
+    p.x.append(4)
+    return p
+
+
+def the_greater_is_one_of_both(n):
+    x, y = [n], [n + 1]
+    a = max(x, y)
+    a.append(3)
+    return x, y
+
+
+def a_tuple_twice(n):
+    t = ([n],)
+    u = t + t
+    u[0].append(5)
+    return t, u
+
+
+def one_row_is_changed(n):
+    g = [[0, 1], [1, 0]]
+    g[0][0] = n
+    return [sum(r) for r in g]
+
+
+def one_row_is_changed_by_its_name(n):
+    a, b = [n], [2]
+    g = (a, b)
+    a.append(n)
+    return [len(r) for r in g]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        appended_by_name,
+        the_greater_is_one_of_both,
+        a_tuple_twice,
+        one_row_is_changed,
+        one_row_is_changed_by_its_name,
+    ],
+)
+def test_displays_are_changed_where_they_were_put(f):
+    assert repr(njit(f)(1)) == repr(f(1))
