@@ -166,16 +166,16 @@ def test_a_list_is_refused_once():
     def appended(n):
         xs = []
         for i in range(n):
-            xs.append(slice(0, i))
-        return np.arange(n)[xs[-1]].size + len(xs)
+            xs.append(np.errstate(all="ignore"))
+        return xs[-1] is None, len(xs)
 
     def in_a_loop(n):
         xs = []
-        xs.append(slice(0, n))
+        xs.append(np.errstate(all="ignore"))
         s = 0
         for x in xs:
-            s += np.arange(n)[x].size
-        return s + np.arange(n)[xs[0]].size
+            s += x is None
+        return s + (xs[0] is None)
 
     for fn in appended, in_a_loop:
         text = message(fn, 3, error=treadle.UnsupportedError)
