@@ -562,7 +562,8 @@ static bool freeze_code(tr_frozen *z, uint32_t func) {
     /* Bytecode that cannot be decoded reaches nothing; the front end reports it. */
     uint32_t errs = z->ctx->nerrs, loops;
     bool decoded = tr_front_chains(z->ctx, out, reached, &r, &loops);
-    if (loops > 1 && !z->failed && !freeze_method(z, c->co_name)) /* a generator expression of several */
+    if (loops > 1 && (c->co_flags & CO_GENERATOR) && !z->failed &&
+        !freeze_method(z, c->co_name)) /* a generator expression of several */
         return false;
     for (uint32_t i = 0; i < out->nnames && !z->failed; i++)
         if (!freeze_method(z, PyTuple_GET_ITEM(c->co_names, i)))

@@ -84,12 +84,18 @@ static const uint8_t * override(session *s, const Py_buffer *b, const uint8_t *o
     return tr_arena_copy(&s->ctx.arena, b->buf, (size_t)b->len);
 }
 
+/* What is said, and the text, in which constants may have lone surrogates. */
+static PyObject *said(const char *kind, const tr_sb *b) {
+    return Py_BuildValue("sN", kind,
+                         PyUnicode_DecodeUTF8(b->d ? b->d : "", (Py_ssize_t)b->n, "surrogatepass"));
+}
+
 static PyObject *errors(session *s) {
     tr_sb b;
     tr_sb_init(&b);
     for (const tr_err *e = s->ctx.errs; e; e = e->next)
         tr_sb_printf(&b, "%s\n", e->text);
-    PyObject *r = Py_BuildValue("ss#", "error", b.d ? b.d : "", (Py_ssize_t)b.n);
+    PyObject *r = said("error", &b);
     tr_sb_fini(&b);
     return r;
 }
@@ -106,7 +112,7 @@ static PyObject *code_text(session *s) {
         if (ok)
             tr_front_print_code(&b, f->code, &d);
     }
-    PyObject *r = ok ? Py_BuildValue("ss#", "ok", b.d ? b.d : "", (Py_ssize_t)b.n) : errors(s);
+    PyObject *r = ok ? said("ok", &b) : errors(s);
     tr_sb_fini(&b);
     return r;
 }
@@ -127,14 +133,15 @@ static PyObject *ssa_text(session *s) {
         const tr_func *f = &s->prog.funcs.d[i];
         if (f->refused)
             tr_sb_printf(&b, "fn @%s is refused: %s\n", f->name, f->refused->nyi);
-        else if (!f->ssa) /* a generator expression as a whole, whose loops are functions */
+        else if (!f->ssa ||
+                 f->packaged) /* a generator expression, whose loops are functions; the library's */
             continue;
         else if (tr_ir_verify(f->ssa, &b))
             tr_ir_print(&b, f->ssa);
         else
             kind = "invalid";
     }
-    PyObject *r = Py_BuildValue("ss#", kind, b.d ? b.d : "", (Py_ssize_t)b.n);
+    PyObject *r = said(kind, &b);
     tr_sb_fini(&b);
     return r;
 }

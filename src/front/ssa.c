@@ -266,8 +266,8 @@ static void note_late(tr_ssa *s, const tr_capture *c) {
  * item (lib/kind_list.c asks). A comprehension in it may make such a function of what it has captured. */
 static void note_of_item(tr_ssa *s, const tr_capture *c) {
     const tr_round *mine = s->func->round;
-    const tr_ins *made = tr_at(s->ir, c->fn);
-    if (!mine || made->op != TR_OP_CLOSURE || !tr_bits_get(mine->assigned, c->var))
+    const tr_ins *made = mine && c->fn < s->ir->ins.n ? tr_at(s->ir, c->fn) : NULL;
+    if (!made || made->op != TR_OP_CLOSURE || !tr_bits_get(mine->assigned, c->var))
         return;
     tr_func *f = &s->p->funcs.d[made->imm.fn];
     f->of_item = true;

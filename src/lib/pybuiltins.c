@@ -716,11 +716,9 @@ static int has_attribute(tr_em *e, tr_tv x, const char *name) {
         tr_tv r;
         probe.dry = true;
         bool named = tr_em_member(e, x, "_fields") >= 0 && tr_em_getattr(&probe, x, "_fields", &r);
-        return is_among(name, container) || (named && is_among(name, of_fields)) ||
-                       tr_em_getattr(&probe, x, name, &r)
-                   ? 1
-               : dunder ? -1
-                        : 0;
+        if (is_among(name, of_fields))
+            return named;
+        return is_among(name, container) || tr_em_getattr(&probe, x, name, &r) ? 1 : dunder ? -1 : 0;
     }
     if (!tr_lib_scalar(e, x.ty))
         return -1;

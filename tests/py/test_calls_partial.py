@@ -130,5 +130,4 @@ def test_mistakes() -> None:
         njit(twice)(1)
     with pytest.raises(TypingError, match="int64 is not callable"):
         njit(none)(1)
-    with pytest.raises(TypingError):
-        njit(lambda x: HALF)(1)
+    assert njit(lambda x: HALF)(1)(2) == HALF(2)
