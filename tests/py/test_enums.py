@@ -253,13 +253,14 @@ one_of = njit(one_of)
         (lambda n: one_of(n).size, "has no attribute 'size'"),
         (lambda n: one_of(n) < Step.LAST, "unsupported operand types for <: one of ('Step."),
         (lambda n: one_of(n) if n else 3, "has no single type"),
-        (lambda n: (Color.RED if n else Color.PAIR).value, "has no attribute 'value'"),
+        (lambda n: (Color.RED if n else Color.PAIR).value, "has no attribute 'value'|returns both"),
     ],
 )
 def test_what_one_of_several_is_refused(f, said):
     with pytest.raises(TypingError) as e:
         njit(f)(1)
-    assert said in str(e.value).splitlines()[0]
+    first = str(e.value).splitlines()[0]  # from 3.15 on CPython may ask on each way
+    assert any(text in first for text in said.split("|"))
 
 
 @pytest.mark.parametrize(
