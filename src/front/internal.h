@@ -115,6 +115,8 @@ void tr_front_find_shared(tr_prog *p, uint32_t func, tr_decoded *d);
 void tr_front_say_shared(tr_prog *p, uint32_t func, tr_decoded *d);
 bool tr_front_share(tr_prog *p, uint32_t func, uint32_t var);
 bool tr_front_is_shared(const tr_func *fn, uint32_t var);
+/* Its parameter of that name is the memory of a variable (tr_func's `memory`). */
+bool tr_front_is_given_memory(const tr_func *fn, const char *name);
 /* A variable by its name among those that functions share; nlocalsplus: there is none. */
 uint32_t tr_front_variable(const tr_code *c, const char *name);
 /* Which of kin is assigned to the variable; kin->n: none. */

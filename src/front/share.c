@@ -112,6 +112,13 @@ static void find_itself(tr_prog *p, const tr_code *c, tr_decoded *d, uint32_t va
         *load = (tr_bc){TR_N_COMMON, 0, 0, TR_COMMON_NONE, load->off};
 }
 
+bool tr_front_is_given_memory(const tr_func *fn, const char *name) {
+    for (uint32_t k = 0; k < fn->nmemory; k++)
+        if (strcmp(fn->memory[k], name) == 0)
+            return true;
+    return false;
+}
+
 bool tr_front_is_shared(const tr_func *fn, uint32_t var) {
     assert(var < fn->code->nlocalsplus && "a variable of the code");
     return fn->shared && fn->shared[var];
@@ -348,13 +355,11 @@ void tr_front_find_shared(tr_prog *p, uint32_t func, tr_decoded *d) {
     for (uint32_t v = 0; v < c->nlocalsplus; v++) {
         if (!(c->kinds[v] & KIND_CELL))
             continue;
-        bool inside = false;
+        bool inside = tr_front_is_given_memory(fn, c->localsplus[v]);
         for (uint32_t k = 0; k < c->nconsts && !inside; k++) {
             const tr_func *g = inner_of(p, c, k);
             inside = g && assigns(p, g->code, c->localsplus[v]);
         }
-        for (uint32_t k = 0; k < fn->nmemory; k++)
-            inside = inside || strcmp(fn->memory[k], c->localsplus[v]) == 0;
         if (inside)
             tr_front_share(p, func, v);
     }

@@ -302,12 +302,8 @@ static uint32_t named_params(const tr_func *fn) {
 /* Variables that inner functions share with this one are memory from the start. */
 static void make_shared(tr_ssa *s, tr_val *vars) {
     for (uint32_t i = 0; i < s->f->nlocals; i++) {
-        if (s->func->round || !(s->c->kinds[i] & KIND_CELL) || !tr_front_is_shared(s->func, i))
-            continue;
-        bool given = false;
-        for (uint32_t k = 0; k < s->func->nmemory; k++)
-            given = given || strcmp(s->func->memory[k], s->c->localsplus[i]) == 0;
-        if (given)
+        if (s->func->round || !(s->c->kinds[i] & KIND_CELL) || !tr_front_is_shared(s->func, i) ||
+            tr_front_is_given_memory(s->func, s->c->localsplus[i]))
             continue;
         vars[i] = tr_emit_v(&s->b, TR_OP_NEWVAR, NULL, vars[i] != TR_NOVAL, &vars[i]);
         tr_at(s->ir, vars[i])->imm.s = s->c->localsplus[i];

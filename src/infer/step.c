@@ -220,18 +220,6 @@ static bool is_used_up(const tr_em *e, const tr_fn *f, tr_val v) {
 
 /* --- generator expressions and list comprehensions --- */
 
-/* Has the call, of a builtin or a method, asked for all items when it ends? A method keeps no iterator. */
-static bool takes_all(const tr_em *e, const tr_fn *f, const tr_ins *call, const tr_obj *callee) {
-    const infer *of = e->infer;
-    const tr_ty *t = call->op == TR_OP_CALLPY ? of->st.d[of->cur].ty[call->args[0]] : NULL;
-    if (is_builtin(callee))
-        return callee->u.builtin == TR_B_NEXT || tr_lib_takes_all(callee->u.builtin);
-    if (callee && callee->kind == TR_OBJ_FUNC) /* of the library */
-        return callee->u.contract && callee->u.contract->library &&
-               strcmp(of->p->funcs.d[callee->u.func].name, "sorted") == 0;
-    return t && t->kind == TR_TY_METHOD && tr_at(f, call->args[0])->op == TR_OP_GETATTR;
-}
-
 /* A function of the library that makes a list of what it is given before it does anything. */
 static bool makes_list_first(const tr_em *e, const tr_obj *callee) {
     static const char *const names[] = {"sorted", "nsmallest", "nlargest"};
@@ -252,13 +240,27 @@ static int called_row(tr_em *e, const tr_fn *f, const tr_ins *call) {
     return t && t->kind == TR_TY_METHOD ? tr_em_member(e, (tr_tv){t->items[0], TR_NOVAL}, t->name) : -1;
 }
 
+/* Is the call of what asks for all items, and keeps what comes? */
+static bool takes_all(tr_em *e, const tr_fn *f, const tr_ins *call) {
+    int row = called_row(e, f, call);
+    return (row >= 0 && tr_lib_takes_all((uint32_t)row)) || makes_list_first(e, constant_callee(e, f, call));
+}
+
+/* When the call, of a builtin or a method, ends, nobody asks the generator any more, or has asked it for one
+ * item as next() does: a method keeps no iterator. */
+static bool asks_at_once(tr_em *e, const tr_fn *f, const tr_ins *call) {
+    const infer *of = e->infer;
+    const tr_ty *t = call->op == TR_OP_CALLPY ? of->st.d[of->cur].ty[call->args[0]] : NULL;
+    bool method = t && t->kind == TR_TY_METHOD && tr_at(f, call->args[0])->op == TR_OP_GETATTR;
+    return method || called_row(e, f, call) == TR_B_NEXT || takes_all(e, f, call);
+}
+
 /* Does the only user of a generator run through it at once? Who asks for items one by one may do so too, and
- * then it is an iterator, which one with several loops cannot be: of these some more are run through. */
+ * then it is an iterator; of those with several loops, which cost more as one, some more are run through. */
 static bool runs_through(tr_em *e, const tr_fn *f, const tr_ins *user, bool several) {
     int row = called_row(e, f, user);
     return user->op == TR_OP_IN || (row >= 0 && tr_lib_runs_through((uint32_t)row)) ||
-           (several && (user->op == TR_OP_SPREAD || (row >= 0 && tr_lib_takes_all((uint32_t)row)) ||
-                        makes_list_first(e, constant_callee(e, f, user))));
+           (several && (user->op == TR_OP_SPREAD || takes_all(e, f, user)));
 }
 
 /* A generator that is made where it is run through has no state that shows; another one is an iterator,
@@ -266,8 +268,7 @@ static bool runs_through(tr_em *e, const tr_fn *f, const tr_ins *user, bool seve
 static bool step_genexpr(tr_em *e, const tr_fn *f, tr_val v, const tr_tv *a, tr_tv *out) {
     const tr_ins *in = tr_at(f, v), *user;
     bool once = count_users(f, v, &user) == 1 && user && user->blk == in->blk;
-    const tr_obj *callee = once ? constant_callee(e, f, user) : NULL;
-    bool soon = once && (user->op == TR_OP_ITER || takes_all(e, f, user, callee));
+    bool soon = once && (user->op == TR_OP_ITER || asks_at_once(e, f, user));
     *out = tr_em_genexpr(e, a[0], a[1]);
     bool through = once && runs_through(e, f, user, tr_em_has_loops(e, *out));
     if (in->sub & (through || soon ? TR_MAKES_LATE_SOON : TR_MAKES_LATE))

@@ -9,21 +9,20 @@ from .texts import as_long, strings
 __all__ = ["partition", "rpartition"]
 
 
+def three(items: Any, cut: Any) -> Any:
+    """Return an array of the first part that each item is cut into, of the second, and of the third."""
+    return (
+        as_long(items, lambda s: cut(s)[0]),
+        as_long(items, lambda s: cut(s)[1]),
+        as_long(items, lambda s: cut(s)[2]),
+    )
+
+
 def partition(a: Any, sep: Any) -> Any:
     """As numpy.strings's: three arrays."""
-    items = strings(a, sep)
-    return (
-        as_long(items, lambda s: s.partition(sep)[0]),
-        as_long(items, lambda s: s.partition(sep)[1]),
-        as_long(items, lambda s: s.partition(sep)[2]),
-    )
+    return three(strings(a, sep), lambda s: s.partition(sep))
 
 
 def rpartition(a: Any, sep: Any) -> Any:
     """As numpy.strings's: three arrays."""
-    items = strings(a, sep)
-    return (
-        as_long(items, lambda s: s.rpartition(sep)[0]),
-        as_long(items, lambda s: s.rpartition(sep)[1]),
-        as_long(items, lambda s: s.rpartition(sep)[2]),
-    )
+    return three(strings(a, sep), lambda s: s.rpartition(sep))
