@@ -1160,7 +1160,7 @@ def test_reading_a_name_without_a_value_is_an_error(fn):
         with pytest.raises(treadle.TypingError) as e:
             f(x)
         text = str(e.value)
-        assert "is not defined" in text or "used before it is assigned" in text, text
+        assert "is not defined" in text or "is not associated with a value" in text, text
         assert (
             text.count("no_such_name' is not") <= 1 and "internal" not in text and "InternalError" not in text
         )
